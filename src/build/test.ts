@@ -52,18 +52,12 @@ const FILE_TIMEOUT_MS = { usual: 20 * 60_000, kit: 30 * 60_000 } as const;
 /** Folders of suites that differ from the suite's name. */
 const FOLDERS: Readonly<Record<string, string>> = { vscode: 'e2e' };
 const CLUSTER = 'cluster';
-const VLLM = 'vllm';
 /** Breaks the cluster in every tested way, and prints the results. */
 const FAULTS = 'faults';
 /** Suites that are single files of another one. */
 const FILES: Readonly<Record<string, string>> = { [FAULTS]: 'test/cluster/faults*.test.ts' };
 /** Suites with a browser. */
 const IN_BROWSER = new Set(['webview', 'vscode']);
-/**
- * Suites with many processes, a browser, an engine, or a cluster, which other work on the machine disturbs: a failed
- * file runs once more, separately, and the second result counts.
- */
-const RETRIED = new Set(['process', DEEP, WORLDS, ...IN_BROWSER, VLLM, CLUSTER]);
 /** How long each file took in its last run, in milliseconds. */
 const TIMES = path.join(root, 'test', '.out', 'times.json');
 
@@ -76,12 +70,16 @@ function runFiles(name: string, files: readonly string[], concurrency = CONCURRE
   return runInProcesses(files, options);
 }
 
+/**
+ * Runs a suite. A failed file runs once more, alone, because processes, browsers, engines, and clusters feel other work
+ * on the machine. The second result counts, and the file is reported as flaky.
+ */
 async function runSuite(name: string, files: readonly string[]): Promise<Counts> {
   const results = await runFiles(name, files);
   const total = noCounts();
   for (const [file, { counts, ms }] of results) {
     if (name !== DEEP) durations[path.relative(root, file)] = Math.round(ms);
-    if (counts.failed === 0 || !RETRIED.has(name)) {
+    if (counts.failed === 0) {
       addCounts(total, counts);
       continue;
     }
