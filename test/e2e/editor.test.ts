@@ -2,9 +2,13 @@
  * Features in the editor itself: the walkthrough, files from templates, prompted values, a single task, targets, links.
  */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { describe } from 'node:test';
+import { TargetFile } from '../../src/client/targets/targetFile.ts';
 import type { BatchRow } from '../../src/protocol/client.ts';
 import { Bench } from '../support/cli.ts';
 import { until } from './support/poll.ts';
@@ -131,6 +135,32 @@ describe('in the editor', { timeout: 600_000 }, () => {
     await workbench.command('Rollout: Focus on Targets View');
     await workbench.treeItem(/^Target local, in use, 1 running/).waitFor({ timeout: PATIENCE_MS });
     await workbench.treeItem(/^Worker .*1\/\d+ slots/).waitFor();
+  });
+
+  story.step('the Targets view reads a target again that was collapsed while it was read', async () => {
+    const { workbench, server } = story.code;
+    const targets = new TargetFile(path.dirname(server.store));
+    const silent = createServer(() => undefined);
+    silent.listen(0, '127.0.0.1');
+    try {
+      await once(silent, 'listening');
+      const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+      // As the command line does, in a folder that did not exist when the window was opened.
+      targets.add('silent', { url, token_env: 'HOME' });
+      const target = workbench.treeItem(/^Target silent, http/);
+      const asked = once(silent, 'request');
+      await target.click({ timeout: PATIENCE_MS });
+      await asked;
+      await target.click();
+    } finally {
+      silent.closeAllConnections();
+      silent.close();
+    }
+    const collapsed = workbench.page.getByRole('treeitem', { name: /^Target silent/, expanded: false });
+    await collapsed.click();
+    await workbench.treeItem(/^Server, wrong/).waitFor({ timeout: PATIENCE_MS });
+    targets.remove('silent'); // launches ask where to run if there is a choice
+    await workbench.treeItem(/^Target silent/).waitFor({ state: 'hidden', timeout: PATIENCE_MS });
   });
 
   story.step('a link opens the trajectory it names', async () => {

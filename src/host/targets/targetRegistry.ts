@@ -26,7 +26,7 @@ export class TargetRegistry implements vscode.Disposable {
 
   constructor(log: vscode.LogOutputChannel) {
     this.#log = log;
-    // The CLI also writes the file.
+    // The CLI also writes the file. Nothing is reported if its folder is made later: the Targets view reads it, too.
     const watcher = vscode.workspace.createFileSystemWatcher(
       new vscode.RelativePattern(vscode.Uri.file(dataFolder()), 'targets.json'),
     );
@@ -46,6 +46,7 @@ export class TargetRegistry implements vscode.Disposable {
       this.#log.warn(errorText(error));
       return [];
     });
+    if (JSON.stringify(targets) === JSON.stringify(this.list.value)) return;
     void vscode.commands.executeCommand('setContext', VIEW_KEYS.targets, targets.length > 0);
     void vscode.commands.executeCommand(
       'setContext',
@@ -57,7 +58,7 @@ export class TargetRegistry implements vscode.Disposable {
       VIEW_KEYS.addresses,
       targets.some(({ kind }) => kind === 'url'),
     );
-    if (JSON.stringify(targets) !== JSON.stringify(this.list.value)) this.list.set(targets);
+    this.list.set(targets);
   }
 
   dispose(): void {

@@ -3,11 +3,17 @@
  */
 import { errorText, StudioError } from '../../../common/errors.ts';
 import type { Cli } from '../../services.ts';
-import type { Finding } from '../../targets/findings.ts';
+import { blockingProblem, type Finding } from '../../targets/findings.ts';
+
+/** Name of the finding of a target that could not be read at all. */
+const FAILED = 'target';
 
 interface Entry {
   readonly stop: AbortController;
   readonly request: Promise<TargetFindings>;
+  readonly startedAt: number;
+  /** Whether the request has ended. */
+  done: boolean;
   latest: TargetFindings | undefined;
 }
 
@@ -40,15 +46,25 @@ export class FindingReader {
     }
   }
 
+  /** Returns whether findings of a target are cached, or being read. */
+  has(target: string): boolean {
+    return this.#entries.has(target);
+  }
+
   latest(target: string): readonly Finding[] | undefined {
     return this.#entries.get(target)?.latest?.findings;
   }
 
   /** Refreshes all cached findings. The old ones stay until the new ones arrive. */
   refreshAll(): void {
-    for (const [target, { stop, latest }] of this.#entries) {
-      stop.abort();
-      this.#start(target, latest);
+    for (const [target, entry] of this.#entries) this.#restart(target, entry);
+  }
+
+  /** Reads targets again that could not be reached, unless that was less than `minIntervalMs` ago. */
+  retryFailed(minIntervalMs: number): void {
+    for (const [target, entry] of this.#entries) {
+      if (!entry.done || Date.now() - entry.startedAt < minIntervalMs) continue;
+      if (isUnreachable(entry.latest?.findings ?? [])) this.#restart(target, entry);
     }
   }
 
@@ -56,9 +72,8 @@ export class FindingReader {
   refresh(target: string, minIntervalMs: number): boolean {
     const entry = this.#entries.get(target);
     if (entry === undefined) return true; // not visible
-    if (entry.latest === undefined || Date.now() - entry.latest.at.getTime() < minIntervalMs) return false;
-    entry.stop.abort();
-    this.#start(target, entry.latest);
+    if (!entry.done || Date.now() - entry.startedAt < minIntervalMs) return false;
+    this.#restart(target, entry);
     return true;
   }
 
@@ -71,6 +86,11 @@ export class FindingReader {
     for (const target of [...this.#entries.keys()]) this.forget(target);
   }
 
+  #restart(target: string, { stop, latest }: Entry): void {
+    stop.abort();
+    this.#start(target, latest);
+  }
+
   #start(target: string, latest: TargetFindings | undefined): Entry {
     const stop = new AbortController();
     const request = readFindings(this.#cli, target, stop.signal)
@@ -78,7 +98,7 @@ export class FindingReader {
         const hint = StudioError.is(error) ? error.hint : undefined;
         return [
           {
-            name: 'target',
+            name: FAILED,
             state: 'wrong',
             text: StudioError.is(error) ? error.message : errorText(error),
             ...(hint === undefined ? {} : { hint }),
@@ -86,15 +106,21 @@ export class FindingReader {
         ];
       })
       .then((findings): TargetFindings => ({ findings, at: new Date() }));
-    const entry: Entry = { stop, request, latest };
+    const entry: Entry = { stop, request, startedAt: Date.now(), done: false, latest };
     this.#entries.set(target, entry);
     void request.then((findings) => {
       if (stop.signal.aborted) return;
+      entry.done = true;
       entry.latest = findings;
       this.#changed();
     });
     return entry;
   }
+}
+
+/** Whether the target could not be read, or something in front of its server does not work. */
+function isUnreachable(findings: readonly Finding[]): boolean {
+  return findings.some(({ name }) => name === FAILED) || blockingProblem(findings) !== undefined;
 }
 
 async function readFindings(cli: Cli, target: string, signal: AbortSignal): Promise<readonly Finding[]> {

@@ -16,11 +16,13 @@ import { type TargetNode, targetNodes } from './targetNodes.ts';
 const POLL_MS = 2_000;
 /** Minimum interval between finding requests, each of which starts a process. */
 const MIN_FINDINGS_INTERVAL_MS = 10_000;
+/** How often a target that could not be reached is tried again. */
+const RETRY_MS = 15_000;
 
 export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
   readonly #services: Services;
   readonly #targets: TargetRegistry;
-  readonly #changed = new vscode.EventEmitter<undefined>();
+  readonly #changed = new vscode.EventEmitter<TargetNode | undefined>();
   readonly onDidChangeTreeData = this.#changed.event;
   readonly #findings: FindingReader;
   readonly #listeners: vscode.Disposable;
@@ -68,8 +70,12 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
   }
 
   /** Called when an item was expanded or collapsed. Collapsing drops the findings. */
-  expanded({ loadsFindings, target }: TargetNode, open: boolean): void {
-    if (loadsFindings === true && target !== undefined && !open) this.#findings.forget(target);
+  expanded(node: TargetNode, open: boolean): void {
+    const { loadsFindings, target } = node;
+    if (loadsFindings !== true || target === undefined) return;
+    if (!open) this.#findings.forget(target);
+    // VS Code keeps the children from before, which are none if it was collapsed while they were read.
+    else if (!this.#findings.has(target)) this.#changed.fire(node);
   }
 
   visible(visible: boolean): void {
@@ -122,6 +128,7 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
   async #poll(signal: AbortSignal): Promise<void> {
     const { server, log } = this.#services;
     const target = server.target;
+    void this.#targets.refresh();
     try {
       const { api } = await server.connection({ start: false, signal });
       this.#info = await api.server(signal);
@@ -135,6 +142,7 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
     const workers = this.#info?.workers.length ?? 0;
     // The number of pods changed.
     if (workers !== this.#workers && this.#findings.refresh(target, MIN_FINDINGS_INTERVAL_MS)) this.#workers = workers;
+    this.#findings.retryFailed(RETRY_MS);
     if (JSON.stringify(this.#roots()) !== this.#rendered) this.#changed.fire(undefined);
     this.#timer = setTimeout(() => void this.#poll(signal), POLL_MS);
   }

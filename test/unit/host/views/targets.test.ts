@@ -266,6 +266,33 @@ describe('the reader of findings', () => {
     (await nth(2)).answer([ok]);
     while (findings.latest('k')?.[0]?.name !== 'cluster') await new Promise(setImmediate);
   });
+  it('tries again what could not be reached, with pauses', async (test) => {
+    test.mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
+    const { reader: findings, queries, nth } = reader();
+    const [first, other] = [findings.of('k'), findings.of('u')];
+    findings.retryFailed(0);
+    assert.equal((await nth(2)).name, 'u', 'the first query is pending');
+    queries[0]?.answer([{ ...ok, state: 'wrong' }]);
+    queries[1]?.answer([ok, missing]);
+    await Promise.all([first, other]);
+    findings.retryFailed(15_000);
+    test.mock.timers.tick(15_000);
+    findings.retryFailed(15_000);
+    assert.equal((await nth(3)).name, 'k');
+    test.mock.timers.tick(15_000);
+    findings.retryFailed(15_000);
+    queries[2]?.fail(new Error('it broke'));
+    while (findings.latest('k')?.[0]?.name !== 'target') await new Promise(setImmediate);
+    findings.retryFailed(15_000);
+    (await nth(4)).answer([ok]);
+    while (findings.latest('k')?.[0]?.name !== 'cluster') await new Promise(setImmediate);
+    test.mock.timers.tick(15_000);
+    findings.retryFailed(15_000);
+    assert.deepEqual(
+      queries.map(({ name }) => name),
+      ['k', 'u', 'k', 'k'],
+    );
+  });
   it('returns failures as findings', async () => {
     const { reader: findings, nth } = reader();
     const failed = findings.of('k');
