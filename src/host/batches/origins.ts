@@ -24,12 +24,12 @@ export class BatchOrigins {
   }
 
   /**
-   * Returns the newest batch that was launched from a file. Forks and imports have no file. `path` is absolute and uses
-   * `/`.
+   * Returns the newest batch that was launched from a file. Forks and imports have no file, and a batch that scores
+   * others again runs no agent. `path` is absolute and uses `/`.
    */
   async newestOf(rows: readonly BatchRow[], path: string): Promise<BatchRow | undefined> {
     const launched = rows
-      .filter((row) => !row.imported && row.parent === undefined && row.debug !== true)
+      .filter((row) => !row.imported && row.parent === undefined && row.rescores === undefined && row.debug !== true)
       .sort((a, b) => b.created_at - a.created_at)
       .slice(0, MAX_BATCHES);
     for (const row of launched) if (await this.#wasLaunchedFrom(row, path)) return row;

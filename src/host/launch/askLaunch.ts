@@ -59,10 +59,12 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
     if (file === undefined) throw new StudioError('internal', 'The tasks were requested before the file was chosen.');
     return file;
   };
+  /** Most worlds have no faults to ask about; whether this one has is known once the file is. */
+  const asked = (number: number): number => ((loaded?.list.rules.length ?? 0) > 0 ? number : number - 1);
   const steps = [
     async (step: number, total: number) => {
       if (options.file !== undefined) return SKIPPED;
-      const answer = await askFile({ title: TITLE, step, steps: total }, options.files, file);
+      const answer = await askFile({ title: TITLE, step, steps: asked(total) }, options.files, file);
       if (answer !== undefined && answer !== BACK) file = answer;
       return answer;
     },
@@ -70,7 +72,7 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
       if (options.tasks !== undefined) return SKIPPED;
       const info = await facts(selectedFile());
       const answer = await askTasks(
-        { title: titleOf(selectedFile()), step, steps: total },
+        { title: titleOf(selectedFile()), step, steps: asked(total) },
         info.list,
         info.facts,
         memory.file(selectedFile().fsPath)?.answers,
@@ -84,7 +86,7 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
       if (answers !== undefined) return SKIPPED;
       const info = await facts(selectedFile());
       const answer = await askAttempts(
-        { title: titleOf(selectedFile()), step, steps: total },
+        { title: titleOf(selectedFile()), step, steps: asked(total) },
         info.facts,
         memory.file(selectedFile().fsPath)?.answers,
       );
@@ -96,7 +98,7 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
       if (answers !== undefined || list.rules.length === 0) return SKIPPED;
       const last = memory.file(selectedFile().fsPath)?.answers;
       const answer = await pickOne(
-        { title: titleOf(selectedFile()), step, steps: total },
+        { title: titleOf(selectedFile()), step, steps: asked(total) },
         faultChoices(list.rules, last),
         { placeholder: 'Select whether the world injects faults', active: last?.noPerturb === true ? 1 : 0 },
       );
@@ -106,7 +108,7 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
     async (step: number, total: number) => {
       const { list } = await facts(selectedFile());
       const answer = await askTarget(
-        { title: titleOf(selectedFile()), step, steps: total },
+        { title: titleOf(selectedFile()), step: asked(step), steps: asked(total) },
         targets,
         list.target,
         options.target,

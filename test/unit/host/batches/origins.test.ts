@@ -48,6 +48,7 @@ describe('the batch of a file', () => {
       batchRow({ batch: 'b1', created_at: 1, submission: 'mine', name: 'a name of its own' }),
       batchRow({ batch: 'b3', created_at: 3, submission: 'other' }),
       batchRow({ batch: 'b2', created_at: 2, submission: 'mine' }),
+      batchRow({ batch: 'b6', created_at: 6, submission: 'mine', rescores: 'b2' }),
       batchRow({ batch: 'b7', created_at: 7, submission: 'mine', debug: true }),
       batchRow({ batch: 'b8', created_at: 8, submission: 'mine', imported: true }),
       batchRow({ batch: 'b9', created_at: 9, submission: 'mine', parent: { rollout: 'r1', seq: 3 } }),
