@@ -62,4 +62,40 @@ describe('verdicts in VS Code', { timeout: 600_000 }, () => {
       });
     assert.deepEqual(story.code.consoleErrors(), []);
   });
+
+  story.step('verdicts of an edited verifier are marked on the page of the batch until it is right again', async () => {
+    const { workbench, page } = story.code;
+    const verifier = path.join(folder, 'worlds', 'library', 'verify.ts');
+    const right = readFileSync(verifier, 'utf8');
+    const { batch } = await cli<{ batch: string }>('run', 'batches/first.batch.yaml', '--attempts', '2');
+    await workbench.command('View: Close All Editors');
+    await workbench.command('Rollout: Open Batch…');
+    await workbench.answer(batch);
+    const rescored = async (): Promise<void> => {
+      await page
+        .locator('.tab')
+        .filter({ hasText: /^first$/ })
+        .click();
+      await story.batch.shown();
+      await workbench.command('Rollout: Rescore Batch…');
+      await workbench.pick(/Scorer of the Batch/);
+      await story.batch.heading.filter({ hasText: 'first · world' }).waitFor({ timeout: PATIENCE_MS });
+      await story.batch.progress.filter({ hasText: '2/2' }).waitFor({ timeout: PATIENCE_MS });
+      await workbench.command('View: Close Editor');
+      await story.batch.heading.filter({ hasText: /^first$/ }).waitFor();
+    };
+    const marked = story.batch.frame.getByRole('button', { name: /disagree/ });
+    writeFileSync(verifier, right.replace('passed = failed.length === 0', 'passed = failed.length > 0'));
+    await rescored();
+    await marked.filter({ hasText: '2' }).waitFor({ timeout: PATIENCE_MS });
+    await marked.click();
+    await story.batch.grid
+      .getByRole('gridcell', { name: /disagree/ })
+      .first()
+      .waitFor();
+    await story.picture('verdicts-edited');
+    writeFileSync(verifier, right);
+    await rescored();
+    await story.batch.frame.getByText('No attempt matches').waitFor({ timeout: PATIENCE_MS });
+  });
 });
