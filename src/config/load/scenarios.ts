@@ -25,6 +25,11 @@ const EXAMPLES: Readonly<Record<WorldFormat, string>> = {
   'agent-world': `${AGENT_WORLD_FOLDERS.environments}/`,
 };
 
+/** Whether a folder with these names in it, those of folders with `/` at the end, has published worlds. */
+export function isWorldFolder(names: readonly string[]): boolean {
+  return names.some((name) => Object.values(EXAMPLES).includes(name));
+}
+
 /** Reads the names of the scenarios; reports why it cannot, and what is wrong with the file of names. */
 export async function readScenarios(
   reading: Reading,

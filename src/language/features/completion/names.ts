@@ -1,9 +1,14 @@
 /** Completes names that are not in the schema: files, tools, models, and columns. */
 import { CompletionItemKind } from 'vscode-languageserver-types';
+import { z } from 'zod';
 import type { FileKind } from '../../../common/fileKinds.ts';
 import { isJsonObject } from '../../../common/json.ts';
 import { COLUMNS } from '../../../config/dataset/columns.ts';
+import { Reading } from '../../../config/load/reading.ts';
+import { readScenarios } from '../../../config/load/scenarios.ts';
 import { dirname, joinPath } from '../../../config/paths.ts';
+import { WORLD_FORMATS } from '../../../config/schema/codeWorld.ts';
+import type { ParsedFile } from '../../../config/source/parse.ts';
 import { endpointRefs } from '../../diagnostics/served.ts';
 import { exportsIn } from '../../names/exports.ts';
 import { datasetOf } from '../../workspace/columns.ts';
@@ -13,7 +18,9 @@ import { rolloutTools } from '../../workspace/rolloutTools.ts';
 import { mcpServerRef, toolsOf } from '../../workspace/tools.ts';
 import { valueAt } from '../../workspace/valueAt.ts';
 import type { Workspace } from '../../workspace.ts';
-import { pathSuggestions } from './paths.ts';
+import { pathSuggestions, worldFolderSuggestions } from './paths.ts';
+
+const publishedWorlds = z.object({ format: z.enum(WORLD_FORMATS), from: z.string() });
 
 export interface Suggestion {
   readonly name: string;
@@ -44,9 +51,19 @@ export async function nameSuggestions(
   const place = cursor.path.filter((step) => typeof step === 'string').join('.');
   // The list itself is not one of its items.
   if (cursor.on === 'key' && typeof cursor.path.at(-1) !== 'number') return [];
+  if (kind === 'world' && place === 'from') return worldFolderSuggestions(workspace, path);
   const role = FILES[kind][place];
-  if (role !== undefined) return pathSuggestions(workspace, path, role, cursor.typed);
-  const root = (await workspace.parsed(path))?.value;
+  if (role !== undefined) {
+    const files = await pathSuggestions(workspace, path, role, cursor.typed);
+    return role === 'dataset' ? [...files, ...(await worldFolderSuggestions(workspace, path))] : files;
+  }
+  const parsed = await workspace.parsed(path);
+  const root = parsed?.value;
+  if (kind === 'world' && place === 'scenario') return scenarioNames(workspace, parsed, root);
+  if (kind === 'batch' && place === 'dataset.scenarios') {
+    const dataset = valueAt(root, ['dataset']);
+    return scenarioNames(workspace, parsed, isJsonObject(dataset) ? { ...dataset, from: dataset['file'] } : undefined);
+  }
   if (/(^|\.)model\.name$/.test(place) || (kind === 'agent' && /^tools\.(vision|audio)\.model$/.test(place)))
     return modelNames(workspace, path, valueAt(root, cursor.path.slice(0, -1)));
   if (kind === 'agent' && place === 'answer.tool') {
@@ -86,6 +103,18 @@ export async function nameSuggestions(
     }));
   }
   return [];
+}
+
+/** Suggests the scenarios of published worlds. `named`: the `format` and folder, `from`, of a file. */
+async function scenarioNames(
+  workspace: Workspace,
+  parsed: ParsedFile | undefined,
+  named: unknown,
+): Promise<Suggestion[]> {
+  const { data } = publishedWorlds.safeParse(named);
+  if (parsed === undefined || data === undefined) return [];
+  const scenarios = await readScenarios(new Reading(workspace.files), parsed, data);
+  return [...(scenarios?.names ?? [])].map((name) => ({ name, kind: CompletionItemKind.EnumMember }));
 }
 
 /** Suggests a condition for each tool in the rollouts of a world. */

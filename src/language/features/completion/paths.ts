@@ -3,6 +3,7 @@ import { CompletionItemKind } from 'vscode-languageserver-types';
 import { fileKind } from '../../../common/fileKinds.ts';
 import { formatOf } from '../../../config/dataset/dataset.ts';
 import { MODULE_ENDINGS } from '../../../config/load/agent.ts';
+import { isWorldFolder } from '../../../config/load/scenarios.ts';
 import { dirname, joinPath, relative } from '../../../config/paths.ts';
 import type { FileRole } from '../../workspace/references.ts';
 import type { Workspace } from '../../workspace.ts';
@@ -27,6 +28,23 @@ export async function pathSuggestions(
   return files.map((file) => ({ name: relative(folderOfFile, file), kind: CompletionItemKind.File }));
 }
 
+/** Lists folders with published worlds, relative to the referencing file. */
+export async function worldFolderSuggestions(workspace: Workspace, from: string): Promise<Suggestion[]> {
+  const folderOfFile = dirname(from);
+  const root = workspace.folders.find((folder) => `${from}/`.startsWith(`${folder}/`)) ?? folderOfFile;
+  const found: string[] = [];
+  await walk(workspace, root, (folder, names) => {
+    const isPublished = isWorldFolder(names);
+    if (isPublished) found.push(folder);
+    return isPublished ? 'over' : found.length < MAX_FILES;
+  });
+  return found.sort().map((folder) => ({
+    name: `${relative(folderOfFile, folder)}/`,
+    kind: CompletionItemKind.Folder,
+    detail: 'published worlds',
+  }));
+}
+
 function hasRole(role: FileRole, path: string): boolean {
   switch (role) {
     case 'agent':
@@ -45,18 +63,36 @@ function hasRole(role: FileRole, path: string): boolean {
   }
 }
 
-/** Skips hidden and installed files. Searches the nearest folders first. */
 async function filesUnder(workspace: Workspace, root: string, isMatch: (path: string) => boolean): Promise<string[]> {
   const found: string[] = [];
-  const folders = [root];
-  for (let index = 0; index < folders.length && index < MAX_FOLDERS && found.length < MAX_FILES; index++) {
-    const folder = folders[index] ?? root;
-    for (const name of await workspace.files.list(folder)) {
-      if (name.startsWith('.') || name === 'node_modules/' || name === 'dist/') continue;
+  await walk(workspace, root, (folder, names) => {
+    for (const name of names) {
       const path = joinPath(folder, name);
-      if (name.endsWith('/')) folders.push(path);
-      else if (isMatch(path)) found.push(path);
+      if (!name.endsWith('/') && isMatch(path)) found.push(path);
     }
-  }
+    return found.length < MAX_FILES;
+  });
   return found.sort();
+}
+
+/**
+ * Visits folders, the nearest first, without hidden and installed ones. `visit` returns whether to go on, or `over` to
+ * leave out what is below the folder.
+ */
+async function walk(
+  workspace: Workspace,
+  root: string,
+  visit: (folder: string, names: readonly string[]) => boolean | 'over',
+): Promise<void> {
+  const folders = [root];
+  for (let index = 0; index < folders.length && index < MAX_FOLDERS; index++) {
+    const folder = folders[index] ?? root;
+    const names = (await workspace.files.list(folder)).filter(
+      (name) => !name.startsWith('.') && name !== 'node_modules/' && name !== 'dist/',
+    );
+    const next = visit(folder, names);
+    if (next === false) return;
+    if (next === 'over') continue;
+    for (const name of names) if (name.endsWith('/')) folders.push(joinPath(folder, name));
+  }
 }

@@ -33,10 +33,10 @@ const FACTS: Facts = {
 };
 
 /** `¦` in the text is the cursor. */
-async function offered(file: string, text: string): Promise<string[]> {
+async function offered(file: string, text: string, others: Readonly<Record<string, string>> = {}): Promise<string[]> {
   const plain = text.replace('¦', '');
   const list = await complete(
-    workspaceOf({ ...DESK, [file]: plain }, FACTS),
+    workspaceOf({ ...DESK, ...others, [file]: plain }, FACTS),
     file,
     new Lines(plain).positionAt(text.indexOf('¦')),
   );
@@ -83,6 +83,27 @@ describe('completion', () => {
       '../agents/inline.agent.yaml',
     ]);
     assert.deepEqual(await offered('/w/batches/x.batch.yaml', 'dataset: { file: ¦ }'), ['../data/tasks.jsonl']);
+  });
+  it('offers folders with published worlds, and their scenarios', async () => {
+    const worlds = {
+      '/w/data/awm/gen_scenario.jsonl':
+        '{"name": "Town Library", "description": ""}\n{"name": "harbor", "description": ""}\n',
+    };
+    const from = (file: string, text: string): Promise<string[]> => offered(file, text, worlds);
+    assert.deepEqual(await from('/w/worlds/s.world.yaml', 'kind: code\nformat: awm\nfrom: ¦'), ['../data/awm/']);
+    assert.deepEqual(await from('/w/worlds/s.world.yaml', 'kind: code\nformat: awm\nfrom: ../data/awm\nscenario: ¦'), [
+      'town_library',
+      'harbor',
+    ]);
+    assert.deepEqual(
+      await from('/w/batches/x.batch.yaml', 'dataset: { file: ../data/awm/, format: awm, scenarios: [harbor, ¦] }'),
+      ['town_library', 'harbor'],
+    );
+    assert.ok((await from('/w/batches/x.batch.yaml', 'dataset: { file: ¦ }')).includes('../data/awm/'));
+    assert.deepEqual(
+      await from('/w/worlds/s.world.yaml', 'kind: code\nformat: awm\nfrom: ../nowhere\nscenario: ¦'),
+      [],
+    );
   });
   it('offers tools of modules and servers, models, columns, variables', async () => {
     assert.deepEqual(await offered(AGENT, 'tools:\n  - module: ../tools/index.ts\nanswer: { tool: ¦ }'), [
