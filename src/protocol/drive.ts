@@ -38,6 +38,8 @@ export const driveRequest = z.discriminatedUnion('op', [
   z.object({ id: number, op: z.literal('call'), tool: z.string(), arguments: json.default({}) }),
   /** Goes back, or to another branch. The next call there starts a branch. */
   z.object({ id: number, op: z.literal('go'), state: number }),
+  /** Begins a branch in the current state: a state without a call. */
+  z.object({ id: number, op: z.literal('branch') }),
   z.object({ id: number, op: z.literal('verify'), answer: json.optional() }),
   /** Writes the path from the start to the current state. `file`: default: next to the world file. */
   z.object({

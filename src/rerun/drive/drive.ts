@@ -3,7 +3,7 @@ import { StudioError } from '../../common/errors.ts';
 import { seedOf } from '../../common/hash.ts';
 import type { Json } from '../../common/json.ts';
 import type { DriveState } from '../../protocol/drive.ts';
-import type { ToolSpec, Verdict, WorldSession } from '../../rollout/ports.ts';
+import type { SideQuestion, ToolSpec, Verdict, WorldSession } from '../../rollout/ports.ts';
 import type { ToolEnvironment } from '../../tools/environment.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Change, TraceError } from '../../trace/schema.ts';
@@ -27,6 +27,9 @@ export interface DrivenCall {
   readonly changes: readonly Change[];
 }
 
+/** Asks a side model now. Throws ClassedError, or StudioError `config` if it cannot be asked here. */
+export type AskLive = (question: SideQuestion, signal: AbortSignal) => Promise<string>;
+
 interface State {
   readonly number: number;
   readonly parent: State | undefined;
@@ -39,6 +42,7 @@ export class Drive {
   readonly from: TaskWorld;
   readonly #environment: ToolEnvironment;
   readonly #print: (text: string) => void;
+  readonly #ask: AskLive;
   readonly #states: State[];
   #session: WorldSession;
   #at: State;
@@ -51,23 +55,26 @@ export class Drive {
     environment: ToolEnvironment,
     session: WorldSession,
     print: (text: string) => void,
+    ask: AskLive,
   ) {
     this.from = from;
     this.#environment = environment;
     this.#session = session;
     this.#print = print;
+    this.#ask = ask;
     this.#at = { number: 0, parent: undefined, call: undefined, depth: 0 };
     this.#states = [this.#at];
   }
 
-  /** Opens the world. Throws StudioError `config` if it cannot be opened. */
+  /** Opens the world. `ask`: asks side models for verifiers. Throws StudioError `config` if it cannot be opened. */
   static async open(
     from: TaskWorld,
     environment: ToolEnvironment,
     print: (text: string) => void,
+    ask: AskLive,
     signal: AbortSignal,
   ): Promise<Drive> {
-    return new Drive(from, environment, await open(from, environment, undefined, signal), print);
+    return new Drive(from, environment, await open(from, environment, undefined, signal), print, ask);
   }
 
   get specs(): readonly ToolSpec[] {
@@ -136,6 +143,13 @@ export class Drive {
     return { tool, arguments: args, ...outcome, ms, ...filesOf(parts), log: log.text };
   }
 
+  /** Begins a branch: the next calls lead away from a copy of the current state. */
+  branch(): void {
+    const { depth } = this.#at;
+    this.#at = { number: this.#states.length, parent: this.#at, depth, call: undefined };
+    this.#states.push(this.#at);
+  }
+
   /** Goes to a state. Throws StudioError `not_found`, or `unsupported` if that would repeat an irreversible call. */
   async go(number: number, signal: AbortSignal): Promise<void> {
     const state = this.#states[number];
@@ -155,7 +169,10 @@ export class Drive {
         hint: 'Return `verify` from its `open` function.',
       });
     try {
-      return await session.verify({ answer, expected: this.from.task.answer }, { signal, ask: refuse });
+      return await session.verify(
+        { answer, expected: this.from.task.answer },
+        { signal, ask: (question) => this.#ask(question, signal) },
+      );
     } catch (error) {
       if (signal.aborted || !(error instanceof ClassedError)) throw error;
       const { place, message } = error;
@@ -218,9 +235,6 @@ function open(
 ): Promise<WorldSession> {
   return openSession(world, environment, signal, { judges: world.world.kind === 'code', from });
 }
-
-const refuse = (): Promise<never> =>
-  Promise.reject(new ClassedError('world_error', 'Models cannot be asked while a world is driven by hand.'));
 
 function pathTo(state: State): State[] {
   const way: State[] = [];

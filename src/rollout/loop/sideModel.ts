@@ -1,4 +1,5 @@
 import { seedOf } from '../../common/hash.ts';
+import { withoutUndefined } from '../../common/withoutUndefined.ts';
 import type { SubmittedModel } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { InjectedMessage } from '../act/history.ts';
@@ -197,9 +198,4 @@ function isSame(one: SideQuestion, other: SideQuestion): boolean {
       return message?.role === role && message.text === text;
     })
   );
-}
-
-function withoutUndefined<T extends object>(values: T): Partial<T> {
-  // The same keys, or fewer.
-  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

@@ -123,7 +123,11 @@ const KEYS = [
     keys: [
       { keys: 'Ctrl+Enter', does: 'run the call' },
       { keys: '[ ]', does: 'go to the state before, after' },
+      { keys: 'Shift+B', does: 'begin a branch' },
       { keys: 'V', does: 'verify this state' },
+      { keys: '/', does: 'search tools' },
+      { keys: 'Enter', does: 'from a tool to its form' },
+      { keys: 'Esc', does: 'back to the tools' },
     ],
   },
   {

@@ -17,6 +17,7 @@ import { type BatchWorld, readBatchWorld, type TaskWorld } from '../../../rerun/
 import type { Verdict } from '../../../rollout/ports.ts';
 import { type CommandLine, type Outcome, textOption } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { liveModels } from './sideModels.ts';
 
 /** Drives a world file, or the world of a batch file, until stdin ends. */
 export async function drive(context: Context, file: string, commandLine: CommandLine): Promise<Outcome> {
@@ -27,7 +28,7 @@ export async function drive(context: Context, file: string, commandLine: Command
   const { blobs, task, sandbox } = from;
   const print = (text: string): void => send({ type: 'log', text });
   await withTryEnvironment({ blobs, task, sandbox, signal, print }, async (environment) => {
-    const session = await Drive.open(from, environment, print, signal);
+    const session = await Drive.open(from, environment, print, liveModels(context, task.id, from.callSeed), signal);
     const driver = new Driver(session, send, signal);
     try {
       send({
@@ -153,6 +154,10 @@ class Driver {
       }
       case 'go':
         await drive.go(request.state, this.#signal);
+        this.#send({ type: 'at', id, state: drive.state, states: drive.states });
+        return;
+      case 'branch':
+        drive.branch();
         this.#send({ type: 'at', id, state: drive.state, states: drive.states });
         return;
       case 'states':

@@ -85,6 +85,10 @@ export class DriveSession {
     if (to !== undefined) this.go(to);
   }
 
+  branch(): void {
+    this.#request({ op: 'branch' });
+  }
+
   verify(): void {
     if (this.opened?.canVerify === true) this.#request({ op: 'verify', ...this.#answer() });
   }

@@ -40,6 +40,7 @@ export function DriveTab({ session, details }: TabProps) {
       '[': () => drive.step(-1),
       ']': () => drive.step(1),
       v: () => drive.verify(),
+      'shift+b': () => drive.branch(),
     },
     drive.opened !== undefined,
   );
@@ -271,6 +272,11 @@ function focusForm(): void {
   first?.focus();
 }
 
+/** Focuses the tools, from where the other keys work. */
+function focusTools(): void {
+  document.querySelector<HTMLElement>('.drive-tools :is([role="listbox"], vscode-dropdown)')?.focus();
+}
+
 /** Whether a tool is known to change rows. The effect of published tools is not declared: each may change some. */
 function isWriting({ name, effect }: ListedTool, { health }: TabProps['session'], details: WorldDetails): boolean {
   if (details.kind !== 'code') return effect !== 'pure';
@@ -293,6 +299,7 @@ function CallForm({ drive }: { readonly drive: DriveSession }) {
       <div
         class="try-form"
         onKeyDown={(event) => {
+          if (event.key === 'Escape' && !event.defaultPrevented) focusTools();
           if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
           event.preventDefault();
           event.stopPropagation();

@@ -60,7 +60,7 @@ export function States({ drive }: { readonly drive: DriveSession }) {
           </svg>
           {placed.map(({ state, column, row }) => {
             const isNow = state.state === drive.state;
-            const text = state.tool ?? 'start';
+            const text = state.tool ?? (state.parent === undefined ? 'start' : 'branch');
             const rows = state.rows === 0 ? '' : `, ${plural(state.rows, 'row')} changed`;
             const title = `State ${state.state}: ${text}${rows}`;
             return (
