@@ -48,7 +48,7 @@ export const FINDING_KINDS = {
   verifier_memory: 'verifier',
   verifier_exits: 'verifier',
   verifier_prints: 'verifier',
-  /** A verifier rejects the final state of a rollout that passed. */
+  /** A verifier rejects a rollout that passed, or a reference solution, or the latter cannot be repeated. */
   solution_rejected: 'strength',
   /** A verifier accepts final states that are wrong. */
   weak_verifier: 'strength',
@@ -100,7 +100,7 @@ export type Finding = z.infer<typeof finding>;
 const strength = z.object({
   task: count,
   verifier: z.enum(['code', 'sql']),
-  /** Where the passing state is from: ID of the rollout. */
+  /** Where the passing state is from: ID of a rollout, or file of a reference solution in the workspace. */
   from: z.string(),
   mutants: count,
   rejected: count,

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import { isJsonObject, type Json } from '../common/json.ts';
-import { change, check, effect, traceError } from '../trace/schema.ts';
+import { change, check, effect, traceError, worldOutcome } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { Format, ImportedRollout, ImportOptions, SkippedRecord } from './format.ts';
 import { StreamWriter } from './streamWriter.ts';
@@ -17,6 +17,9 @@ export const drivenSession = z.object({
   world: z.string(),
   /** Kind of the world. */
   kind: z.string(),
+  /** Of a published world: its scenario, and the index of the task there. */
+  scenario: z.string().optional(),
+  task_idx: z.number().int().optional(),
   seed: z.number().int(),
   task: z.object({ id: z.string(), question: z.string(), answer: json.optional() }),
   calls: z.array(
@@ -37,6 +40,7 @@ export const drivenSession = z.object({
     .object({
       value: z.number().nullable(),
       passed: z.boolean().nullable(),
+      outcome: worldOutcome.optional(),
       parts: z.record(z.string(), z.number()).optional(),
       checks: z.array(check).optional(),
       explanation: z.string().optional(),

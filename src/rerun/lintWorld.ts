@@ -6,6 +6,7 @@ import { AwmFolder } from '../client/published/awmFolder.ts';
 import { type LintOptions, lintScenarios, type NextPart } from '../client/published/lint.ts';
 import type { PassingRollout } from '../client/published/passing.ts';
 import { ScenarioReader } from '../client/published/scenarioFiles.ts';
+import type { ReferenceSolution } from '../client/published/solutions.ts';
 import type { PublishedWorlds } from '../client/published/worlds.ts';
 import { errorText, StudioError } from '../common/errors.ts';
 import type { Json } from '../common/json.ts';
@@ -15,9 +16,15 @@ import { TEMPLATE_TIME } from '../config/submission/world.ts';
 import { DEFAULT_SANDBOX } from '../config/submission.ts';
 import type { SubmissionBlob } from '../config/submit/blobs.ts';
 import type { StartedScenario } from '../worlds/lint/process.ts';
+import { replaySolution } from '../worlds/lint/replay.ts';
 import { lintStarted } from '../worlds/lint/startedPart.ts';
 import { sortFindings } from '../worlds/lint/staticPart.ts';
-import { type MeasuredStrength, measureStrength, type PassingState } from '../worlds/lint/strengthPart.ts';
+import {
+  type MeasuredStrength,
+  measureStrength,
+  type PassingState,
+  type UnreachedSolution,
+} from '../worlds/lint/strengthPart.ts';
 import { withTemporaryEnvironment } from './temporaryEnvironment.ts';
 
 /** As in world files. */
@@ -30,6 +37,8 @@ export interface FullLintOptions extends Omit<LintOptions, 'next'> {
   readonly templates: string;
   /** Rollouts that passed, by which the verifiers are measured. */
   readonly passing?: PassingStates | undefined;
+  /** Reference solutions, by scenario. */
+  readonly solutions?: ReadonlyMap<string, readonly ReferenceSolution[]> | undefined;
 }
 
 export interface PassingStates {
@@ -49,7 +58,7 @@ export async function lintFully(
   options: FullLintOptions,
   report: (health: ScenarioHealth) => void,
 ): Promise<void> {
-  const { world, templates, passing, signal } = options;
+  const { world, templates, passing, solutions, signal } = options;
   if (!(worlds instanceof AwmFolder || worlds instanceof AgentWorldFolder))
     throw new StudioError('unsupported', `Worlds in the format of ${worlds.format} cannot be linted.`);
   const clock = world?.file.clock;
@@ -76,8 +85,11 @@ export async function lintFully(
             environment: { pools, sandbox: DEFAULT_SANDBOX },
           };
           const checked = merged(health, await lintStarted(source, analysis, scenario, stop));
-          if (passing === undefined || !checked.ran.includes('verifier')) return checked;
-          const states = await statesOf(passing, source.scenario, files.template.sha, stop);
+          if (!checked.ran.includes('verifier')) return checked;
+          const states = [
+            ...(await solved(scenario, solutions?.get(source.scenario) ?? [], stop)),
+            ...(passing === undefined ? [] : await statesOf(passing, source.scenario, files.template.sha, stop)),
+          ];
           return states.length === 0
             ? checked
             : withStrength(checked, await measureStrength(source, scenario, states, stop));
@@ -88,7 +100,9 @@ export async function lintFully(
       };
       const key = (scenario: string): string => {
         const rollouts = passing?.rollouts.get(scenario)?.map(({ rollout }) => rollout) ?? [];
-        return JSON.stringify(['started', world?.file.python ?? null, world?.file.session ?? null, start, rollouts]);
+        const kept = solutions?.get(scenario)?.map(({ file, hash }) => [file, hash]) ?? [];
+        const { python = null, session = null } = world?.file ?? {};
+        return JSON.stringify(['started', python, session, start, rollouts, kept]);
       };
       for await (const health of lintScenarios(worlds, scenarios, { ...options, next: { key, run } })) report(health);
     });
@@ -131,6 +145,20 @@ async function statesOf(
     if (ended !== undefined) found.set(task, { task, from: rollout, ...ended });
   }
   return [...found.values()].sort((a, b) => a.task - b.task);
+}
+
+/** Reaches the final states of reference solutions. */
+async function solved(
+  scenario: StartedScenario,
+  solutions: readonly ReferenceSolution[],
+  signal: AbortSignal,
+): Promise<(PassingState | UnreachedSolution)[]> {
+  const found: (PassingState | UnreachedSolution)[] = [];
+  for (const { file, task, answer, ...solution } of solutions) {
+    const reached = await replaySolution(scenario, solution, signal);
+    found.push({ task, from: file, answer, isSolution: true, ...reached });
+  }
+  return found;
 }
 
 /** A path is relative to the world file; a name is looked up where programs are. */

@@ -92,6 +92,11 @@ describe('a driven scenario', { timeout: 300_000 }, () => {
       session?.calls.map(({ tool }) => tool),
       ['list_plots', 'assign_plot'],
     );
+    assert.deepEqual(
+      [session.scenario, session.task_idx, session.verdict?.outcome],
+      ['garden', 0, 'complete'],
+      'the lint finds what it solves',
+    );
   });
 
   it('names the tasks as datasets do', async () => {

@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { type ScenarioHealth, worldHealth } from '../../src/common/worldHealth.ts';
+import type { DrivenSession } from '../../src/formats/drive.ts';
 import { Bench } from '../support/cli.ts';
 import { type Garden, garden, replaced, writeGardens } from './support/gardenFolder.ts';
 import { testPython } from './support/python.ts';
@@ -39,8 +40,10 @@ describe('the strength of verifiers', { timeout: 300_000 }, () => {
   before(async () => {
     const python = await testPython();
     folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-strength-'));
-    for (const name of ['agents', 'batches', 'data', 'worlds']) mkdirSync(path.join(folder, name));
+    for (const name of ['agents', 'batches', 'data', 'worlds', 'solutions', 'demonstrations'])
+      mkdirSync(path.join(folder, name));
     const write = (name: string, text: string): void => writeFileSync(path.join(folder, name), text);
+    write('package.json', '{}'); // the root of a workspace
     plant();
     write(
       'worlds/garden.world.yaml',
@@ -81,6 +84,47 @@ describe('the strength of verifiers', { timeout: 300_000 }, () => {
     );
     return Object.fromEntries(scenarios.map((health) => [health.scenario, health]));
   }
+
+  /** Keeps a session as `rollout world drive` does. */
+  function keep(as: 'solutions' | 'demonstrations', calls: readonly [tool: string, args: object][], more = {}): string {
+    const name = `${as}/garden.strong-0.json`;
+    const session: DrivenSession = {
+      ...{ driven: 1, world: 'garden', kind: 'code', scenario: 'strong', task_idx: 0, seed: 7, answer: 'done' },
+      task: { id: 'strong-0', question: '?' },
+      calls: calls.map(([tool, args]) => ({
+        ...{ tool, effect: 'restorable', arguments: { ...args }, seed: 1, changes: [] },
+      })),
+      ...more,
+    };
+    writeFileSync(path.join(folder, name), JSON.stringify([session]));
+    return name;
+  }
+
+  it('is measured from reference solutions, which are repeated, without any rollout', async () => {
+    const assign: [string, object] = ['assign_plot', { plot_id: 3, gardener_id: 3 }];
+    const measured = async (): Promise<unknown> => {
+      const { strength = [], findings = [] } = (await lint('strong'))['strong'] ?? {};
+      return [strength.map(({ from, verifier, rejected }) => [from, verifier, rejected]), findings.map(textOf)];
+    };
+    const textOf = ({ kind, message }: ScenarioHealth['findings'][number]): string => `${kind}: ${message}`;
+    const demonstration = keep('demonstrations', [assign], { verdict: { value: 0, passed: false } });
+    assert.deepEqual(await measured(), [[], []]);
+    keep('demonstrations', [assign], { verdict: { value: 1, passed: true } });
+    const both = (from: string): unknown[] => ['code', 'sql'].map((verifier) => [from, verifier, 2]);
+    assert.deepEqual(await measured(), [both(demonstration), []]);
+    const solution = keep('solutions', [['list_plots', { free: true }], assign]);
+    assert.deepEqual(await measured(), [both(solution), []]);
+    keep('solutions', [['list_plots', {}]]);
+    assert.deepEqual(await measured(), [
+      both(demonstration),
+      [`solution_rejected: the code verifier of task 0 does not say complete for the reference solution ${solution}`],
+    ]);
+    keep('solutions', [assign, ['get_gardener', { gardener_id: 99 }]]);
+    const [strengths, [broken]] = (await measured()) as [unknown, [string]];
+    assert.deepEqual(strengths, both(demonstration));
+    assert.match(broken, /^solution_rejected: .* cannot be repeated: call 2, to get_gardener, fails: AttributeError/);
+    for (const file of [demonstration, solution]) rmSync(path.join(folder, file));
+  });
 
   it('is measured from the newest rollouts that passed, or those of a batch', async () => {
     const none = await lint();

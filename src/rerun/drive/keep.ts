@@ -38,10 +38,14 @@ export function keptFile(
   const name = `${world.name}.${task.id}`.replaceAll(/[^\w.-]+/g, '-') + (copy === 1 ? '' : `.${copy}`);
   const folder = FOLDERS[as];
   if (as === 'test') return { path: `${folder}/${name}.test.ts`, text: testText(drive, folder, `${name}.test.ts`) };
+  const { scenario } = task.world ?? {};
+  const index = task.meta['task_idx'];
   const session: DrivenSession = {
     driven: 1,
     world: world.name,
     kind: world.kind,
+    ...(scenario === undefined ? {} : { scenario }),
+    ...(typeof index === 'number' ? { task_idx: index } : {}),
     seed,
     task: {
       id: task.id,

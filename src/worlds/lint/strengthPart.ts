@@ -19,11 +19,18 @@ const NAMED = 5;
 /** The final state of a task that passed. */
 export interface PassingState {
   readonly task: number;
-  /** ID of the rollout. */
+  /** ID of the rollout, or file of the reference solution. */
   readonly from: string;
+  /** It is a reference solution, which no verifier has accepted yet. */
+  readonly isSolution?: boolean;
   readonly answer: Json;
   /** Its snapshot. */
   readonly state: Uint8Array;
+}
+
+/** A reference solution that cannot be repeated. */
+export interface UnreachedSolution extends Pick<PassingState, 'task' | 'from'> {
+  readonly why: string;
 }
 
 export interface MeasuredStrength {
@@ -35,7 +42,7 @@ export interface MeasuredStrength {
 export async function measureStrength(
   source: LintSource,
   scenario: StartedScenario,
-  passing: readonly PassingState[],
+  passing: readonly (PassingState | UnreachedSolution)[],
   signal: AbortSignal,
 ): Promise<MeasuredStrength> {
   const forks = process.platform !== 'win32';
@@ -50,7 +57,9 @@ export async function measureStrength(
   };
   const measure = async (shared?: Started): Promise<MeasuredStrength> => {
     const all = new Strengths(source, (op, fields) => request(shared, op, fields));
-    for (const state of passing) await all.measure(state);
+    for (const each of passing)
+      if ('why' in each) all.fails(each, each.why);
+      else await all.measure(each);
     return all;
   };
   return await (forks ? withTemplate(scenario, true, measure) : measure());
@@ -83,32 +92,58 @@ class Strengths implements MeasuredStrength {
 
   async measure(passing: PassingState): Promise<void> {
     const verifiers = this.#source.verifiers.filter(({ task }) => task === passing.task);
-    if (verifiers.length === 0) return;
-    const state = Buffer.from(passing.state).toString('base64');
-    const made = await answered(this.#request('mutants', { state }));
+    // Of further states of a task, only a solution is judged: the verifier may reject this one.
+    const isMeasured = ({ task, mode }: PublishedVerifier): boolean =>
+      this.strength.some((one) => one.task === task && one.verifier === mode);
+    if (verifiers.every(isMeasured)) {
+      if (passing.isSolution === true) for (const verifier of verifiers) await this.#accepts(verifier, passing);
+      return;
+    }
+    const made = await answered(this.#request('mutants', { state: Buffer.from(passing.state).toString('base64') }));
     if (made === undefined) return; // the database is too large to compare
     const { mutants } = stateMutants.parse(made);
-    for (const verifier of verifiers) await this.#measure(verifier, passing, state, mutants);
+    for (const verifier of verifiers)
+      if (!isMeasured(verifier)) await this.#measure(verifier, passing, mutants);
+      else if (passing.isSolution === true) await this.#accepts(verifier, passing);
+  }
+
+  /** Notes that a reference solution cannot be repeated. `why` completes “it cannot be repeated: …”. */
+  fails({ task, from }: Pick<PassingState, 'task' | 'from'>, why: string): void {
+    const verifier = this.#source.verifiers.find((each) => each.task === task) ?? { task, mode: 'code' };
+    this.#report(verifier, 'solution_rejected', {
+      message: `the reference solution ${from} of task ${task} cannot be repeated: ${why}`,
+      hint: 'Drive the task again, or correct what has changed in the scenario.',
+    });
+  }
+
+  /** Returns what the verifier returns for a passing state; undefined if it fails, or rejects it. */
+  async #accepts(
+    verifier: PublishedVerifier,
+    { from, answer, state, isSolution = false }: PassingState,
+  ): Promise<Json | undefined> {
+    const passed = await this.#judged(verifier, answer, Buffer.from(state).toString('base64'));
+    if (passed === undefined) return undefined; // it fails, which is a finding of its own
+    if (verifier.mode !== 'code' || saidBy(passed) === COMPLETE) return passed;
+    const what = isSolution ? `the reference solution ${from}` : `the final state of ${from}, which passed`;
+    this.#report(verifier, 'solution_rejected', {
+      message: `${nameOf(verifier)} does not say complete for ${what}`,
+      hint: isSolution
+        ? 'Correct the verifier, or drive the task again.'
+        : 'Open the rollout: correct the verifier, or what scored it.',
+    });
+    return undefined;
   }
 
   async #measure(
     verifier: PublishedVerifier,
-    { task, from, answer }: PassingState,
-    state: string,
+    passing: PassingState,
     mutants: readonly { readonly about: string; readonly state: string }[],
   ): Promise<void> {
     const { mode } = verifier;
-    const named = `the ${mode === 'sql' ? 'SQL' : 'code'} verifier of task ${task}`;
-    const passed = await this.#judged(verifier, answer, state);
-    if (passed === undefined) return; // it fails, which is a finding of its own
-    if (mode === 'code' && saidBy(passed) !== COMPLETE) {
-      this.#report(verifier, 'solution_rejected', {
-        message: `${named} does not say complete for the final state of ${from}, which passed`,
-        hint: 'Open the rollout: correct the verifier, or what scored it.',
-      });
-      return;
-    }
-    if (mutants.length === 0) return;
+    const { task, from, answer } = passing;
+    const named = nameOf(verifier);
+    const passed = await this.#accepts(verifier, passing);
+    if (passed === undefined || mutants.length === 0) return;
     const accepted: string[] = [];
     for (const mutant of mutants) {
       const result = await this.#judged(verifier, answer, mutant.state);
@@ -144,7 +179,7 @@ class Strengths implements MeasuredStrength {
   }
 
   #report(
-    verifier: PublishedVerifier,
+    verifier: Pick<PublishedVerifier, 'task' | 'mode'>,
     kind: Finding['kind'],
     { message, hint }: { readonly message: string; readonly hint: string },
   ): void {
@@ -154,6 +189,10 @@ class Strengths implements MeasuredStrength {
       ...this.#source.verifierPlace(verifier, undefined),
     });
   }
+}
+
+function nameOf({ mode, task }: Pick<PublishedVerifier, 'mode' | 'task'>): string {
+  return `the ${mode === 'sql' ? 'SQL' : 'code'} verifier of task ${task}`;
 }
 
 /** Returns an answer of the runner; undefined if what it ran failed, or took too long. */

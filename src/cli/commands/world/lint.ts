@@ -8,9 +8,11 @@ import { modesOf, ownScenario } from '../../../client/published/lintWorlds.ts';
 import { openPublished } from '../../../client/published/open.ts';
 import { finalState, passingRollouts } from '../../../client/published/passing.ts';
 import { problemText } from '../../../client/published/problems.ts';
+import { referenceSolutions } from '../../../client/published/solutions.ts';
 import { scenarioNamed } from '../../../client/published/worlds.ts';
 import { resolveBatch } from '../../../client/reference.ts';
 import { LOCAL } from '../../../client/targets/local.ts';
+import { workspaceRoot } from '../../../client/workspace.ts';
 import { StudioError } from '../../../common/errors.ts';
 import { fileKind } from '../../../common/fileKinds.ts';
 import { plural } from '../../../common/text.ts';
@@ -65,7 +67,11 @@ export async function lint(
     else {
       const templates = path.join(cacheFolder(context.env), 'worlds');
       const passing = await passingStates(context, new Set(keys), textOption(commandLine, 'runs'));
-      await lintFully(worlds, keys, { ...options, world: loaded, templates, passing }, report);
+      const solutions =
+        loaded === undefined
+          ? undefined
+          : await referenceSolutions(workspaceRoot(loaded.path, context.cwd), loaded.file.name, new Set(keys));
+      await lintFully(worlds, keys, { ...options, world: loaded, templates, passing, solutions }, report);
     }
     const problems = worlds.problems.filter(({ scenario }) => scenario === undefined).map(problemText);
     if (context.json) context.printJson({ folder: worlds.folder, scenarios: healths, problems } satisfies WorldHealth);
