@@ -66,7 +66,11 @@ const LABELS: Readonly<Record<string, FieldLabel>> = {
   m: { label: 'Message' },
   how: { label: 'Reason' },
   why: { label: 'Reason', format: (value) => (typeof value === 'string' ? holdLabel(value) : valueText(value)) },
-  side: { label: 'Position', format: oneOf({ before: 'before the call', after: 'after the call' }) },
+  // Of a hold. The head of a call names its side model.
+  side: {
+    label: 'Position',
+    format: (value) => (value === 'before' || value === 'after' ? `${value} the call` : undefined),
+  },
   passed: { label: 'Passed', format: yesNo },
   touched: { label: 'Edited while running', format: yesNo },
   fingerprint: { label: 'Fingerprint', title: 'Equal fingerprints mean equal trajectories' },
