@@ -11,6 +11,8 @@ import { clock } from '../../format.ts';
 import { AsideLink, SetAside } from './setAside.tsx';
 import type { TabProps } from './worldPage.tsx';
 
+/** A verifier that only a judge can read. */
+const RUBRIC = 'rubric';
 const SEVERITIES = { error: 'error', warning: 'warning' } as const;
 
 export function HealthTab({ session, details }: TabProps) {
@@ -97,7 +99,11 @@ export function HealthTab({ session, details }: TabProps) {
           <span class="dim">mutants rejected, from a passing final state</span>
         </header>
         {strength.length === 0 ? (
-          <p class="world-remark">Measured once an attempt has passed. Run a batch, then check again.</p>
+          <p class="world-remark">
+            {details.tasks.some(({ verifiers }) => verifiers.some((kind) => kind !== RUBRIC))
+              ? 'Measured once an attempt has passed. Run a batch, then check again.'
+              : 'Only verifiers with code are measured. No task has one.'}
+          </p>
         ) : (
           <ol class="world-strength-list">
             {strength.map((each) => (
@@ -167,7 +173,7 @@ function StrengthItem({
 }) {
   const share = mutants === 0 ? 0 : rejected / mutants;
   return (
-    <li title={accepted.length === 0 ? text : `Accepted: ${accepted.join(', ')}`}>
+    <li title={text}>
       <code class="world-row-id">{task}</code>
       <span class="world-row-text">
         {text} <span class="dim">{verifier}</span>
@@ -179,6 +185,7 @@ function StrengthItem({
         <b>{count(rejected)}</b>/{count(mutants)}
       </span>
       <span class="world-weak">{isWeak({ mutants, rejected }) ? 'weak' : ''}</span>
+      {accepted.length > 0 && <span class="world-accepted dim">Accepts {accepted.join(', ')}</span>}
     </li>
   );
 }

@@ -144,5 +144,6 @@ function summary(healths: readonly ScenarioHealth[]): string {
   const errors = findings.filter(({ severity }) => severity === 'error').length;
   const sound = healths.filter((health) => health.findings.length === 0 && health.stopped === undefined).length;
   const counts = `${plural(errors, 'error')}, ${plural(findings.length - errors, 'warning')}`;
-  return `${counts} in ${plural(healths.length, 'scenario')}; nothing found in ${sound}.`;
+  const others = healths.length > 1 ? `; no findings in ${sound}` : '';
+  return `${counts} in ${plural(healths.length, 'scenario')}${others}.`;
 }
