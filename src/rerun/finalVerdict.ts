@@ -9,10 +9,12 @@ import {
   type SubmittedWorld,
 } from '../config/submission.ts';
 import type { Api } from '../protocol/api.ts';
-import type { JudgingContext, Verdict } from '../rollout/ports.ts';
+import type { JudgingContext, Message, Verdict } from '../rollout/ports.ts';
+import { conversationOf } from '../rollout/rescoring.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
 import { callTroubles } from '../trace/callTroubles.ts';
 import { ClassedError } from '../trace/classedError.ts';
+import { unspill } from '../trace/spill.ts';
 import type { VerifierFault } from '../worlds/code/verifierRunner.ts';
 import { verifyFinalState } from '../worlds/code/verify.ts';
 import { openWorld } from '../worlds/open.ts';
@@ -61,10 +63,21 @@ export async function finalVerdict(
       );
     await replayCalls(session, { world: state, submission: sent }, signal);
     if (session.verify === undefined) throw new ClassedError('world_error', 'This world has no `verify`.');
-    return { verdict: await session.verify({ answer, expected: info.task.answer, troubles }, context) };
+    const messages = await messagesOf(recording, (sha) => api.getBlob(sha, signal));
+    return { verdict: await session.verify({ answer, expected: info.task.answer, messages, troubles }, context) };
   } finally {
     await session.close();
   }
+}
+
+/** Returns the conversation that represents the rollout, complete. */
+async function messagesOf(
+  { model }: Recording,
+  readBlob: (sha: string) => Promise<Uint8Array>,
+): Promise<readonly Message[]> {
+  const events = conversationOf(model).flatMap((m) => model.message(m)?.event ?? []);
+  const whole = await Promise.all(events.map((event) => unspill(event, ({ $blob }) => readBlob($blob))));
+  return whole.map(({ data: { m, role, parts } }) => ({ m, role, parts }));
 }
 
 /** Judges a saved state: the scenario itself is not started. */

@@ -224,6 +224,8 @@ export interface WorldSession extends ToolHost {
     input: {
       readonly answer: Json;
       readonly expected: Json | undefined;
+      /** The conversation that represents the rollout. Absent: there is none. */
+      readonly messages?: readonly Message[];
       /** What the record says about the calls. Absent: there is no record. */
       readonly troubles?: CallTroubles;
     },

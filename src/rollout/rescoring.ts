@@ -31,6 +31,11 @@ export function recordedEnding({ end }: TrajectoryModel): RolloutEnding {
  * last. It has the messages of the last model call, its reply, and the results of the calls in it.
  */
 export function recordedConversation(recording: TrajectoryModel, messages: Messages): LoggedMessage[] {
+  return conversationOf(recording).flatMap((m) => messages.get(m) ?? []);
+}
+
+/** Returns the ordinals of its messages, as they are now. */
+export function conversationOf(recording: TrajectoryModel): number[] {
   const calls = recording.steps.flatMap(({ model }) => model ?? []);
   const last = calls.findLast(({ agent }) => !agent.includes('/')) ?? calls.at(-1);
   if (last === undefined) return [];
@@ -40,7 +45,7 @@ export function recordedConversation(recording: TrajectoryModel, messages: Messa
   if (last.end?.data.m !== undefined) ordinals.push(last.end.data.m);
   for (const tool of recording.step(last.step)?.tools ?? [])
     if (tool.agent === last.agent && tool.end?.data.m !== undefined) ordinals.push(tool.end.data.m);
-  return ordinals.flatMap((m) => messages.get(recording.currentMessage(m)?.event.data.m ?? m) ?? []);
+  return ordinals.map((m) => recording.currentMessage(m)?.event.data.m ?? m);
 }
 
 /**

@@ -8,11 +8,11 @@ import { ClassedError } from '../trace/classedError.ts';
 export const worldScorer: Scorer = {
   name: 'world',
   needsWorld: true,
-  async score({ task, answer, troubles, world, signal, ask }) {
+  async score({ task, answer, messages, troubles, world, signal, ask }) {
     if (world === undefined)
       throw new ClassedError('world_error', 'The scorer is `world`, but the batch has no world.');
     if (world.verify === undefined)
       throw new ClassedError('world_error', 'The scorer is `world`, but this world has no `verify`.');
-    return world.verify({ answer, expected: task.answer, troubles }, { signal, ask });
+    return world.verify({ answer, expected: task.answer, messages, troubles }, { signal, ask });
   },
 };

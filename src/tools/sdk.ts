@@ -243,6 +243,8 @@ export interface WorldSession<State = unknown> {
     input: {
       readonly answer: JsonValue;
       readonly expected: JsonValue | undefined;
+      /** The conversation. Empty if the world was driven by hand. */
+      readonly messages: readonly ScoredMessage[];
       readonly state: State;
     },
     context: JudgeContext,
@@ -268,7 +270,7 @@ export type OpenWorld<State = unknown> = (
 
 // ---- scorers --------------------------------------------------------------------------------------------------
 
-/** A message for a scorer. */
+/** A message for a verifier or scorer. */
 export interface ScoredMessage {
   readonly m: number;
   readonly role: 'system' | 'user' | 'assistant' | 'tool';

@@ -1,6 +1,5 @@
 import { abortable } from '../common/abort.ts';
 import { StudioError } from '../common/errors.ts';
-import type { Json } from '../common/json.ts';
 import type { SubmittedModuleWorld } from '../config/submission.ts';
 import type {
   Ask,
@@ -197,10 +196,7 @@ class ModuleSession implements WorldSession {
     await this.#children.close();
   }
 
-  async #verify(
-    judged: { readonly answer: Json; readonly expected: Json | undefined },
-    context: JudgingContext,
-  ): Promise<Verdict> {
+  async #verify(judged: Judged, context: JudgingContext): Promise<Verdict> {
     const { signal } = context;
     if (this.snapshot === undefined) return this.#verifyHere(judged, context);
     const { input, environment, judge } = this.#opening;
@@ -218,11 +214,12 @@ class ModuleSession implements WorldSession {
     }
   }
 
-  async #verifyHere(
-    judged: { readonly answer: Json; readonly expected: Json | undefined },
-    { signal, ask }: JudgingContext,
-  ): Promise<Verdict> {
-    const answer = await this.#judge({ kind: 'verify', ...judged }, signal, this.#asker(ask));
+  async #verifyHere(judged: Judged, { signal, ask }: JudgingContext): Promise<Verdict> {
+    const { answer: said, expected, messages = [] } = judged;
+    // Parts are JSON by their types. Live messages have more members than recorded ones.
+    const json = messages.map(({ m, role, parts }) => ({ m, role, parts })) as unknown as VerifyOperation['messages'];
+    const op: VerifyOperation = { kind: 'verify', answer: said, expected, messages: json };
+    const answer = await this.#judge(op, signal, this.#asker(ask));
     return verdictOf(outcomeOf(answer).response, 'verify');
   }
 
@@ -263,6 +260,9 @@ class ModuleSession implements WorldSession {
     return result;
   }
 }
+
+type VerifyOperation = Extract<Operation, { kind: 'verify' }>;
+type Judged = Parameters<NonNullable<WorldSession['verify']>>[0];
 
 /** Time limit of a world's `close`. */
 const CLOSE_MS = 5000;

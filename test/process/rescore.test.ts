@@ -26,9 +26,10 @@ state.count += n; return state.count; } }),
       send: tool({ description: 'Sends.', input: z.object({}), effect: 'irreversible', run: (_args, { state }) => { \
 state.count += 100; return 'sent'; } }),
     },
-    verify: ({ expected }) => {
+    verify: ({ expected, messages }) => {
       const passed = state.count === expected + LIMIT;
-      return { value: passed ? 1 : 0, passed, checks: [{ name: 'count', passed, actual: state.count }] };
+      return { value: passed ? 1 : 0, passed, checks: [{ name: 'count', passed, actual: state.count }], \
+explanation: JSON.stringify(messages) };
     },
     SNAPSHOT
   };
@@ -212,7 +213,11 @@ describe('rescoring', { timeout: 300_000 }, () => {
         events.map(({ kind }) => kind),
         ['rollout.start', 'rollout.lease', 'world.open', 'score', 'world.close', 'rollout.end'],
       );
-      assert.equal(ofKind(events, 'score')[0]?.data.checks?.[0]?.actual, 20, 'the state at the end');
+      const [score] = ofKind(events, 'score');
+      assert.equal(score?.data.checks?.[0]?.actual, 20, 'the state at the end');
+      const said = ofKind(await workspace.events(row.rollout), 'score')[0]?.data.explanation ?? '';
+      assert.match(said, /^\[\{"m":1,"role":"system",.*"role":"user",.*"done"/, 'it gets the conversation');
+      assert.deepEqual([score.data.explanation, verified.rollouts[0]?.now?.explanation], [said, said], file);
     }
   });
 

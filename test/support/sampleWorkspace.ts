@@ -87,7 +87,7 @@ export class OpenSample {
 
   verify(answer: Json): Verdict {
     return this.session.verify!(
-      { answer, expected: this.task.answer, state: this.session.state },
+      { answer, expected: this.task.answer, messages: [], state: this.session.state },
       { signal: new AbortController().signal, ask: noModel },
     ) as Verdict;
   }

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../common/json.ts';
 import type { TaskRecord } from '../../trace/task.ts';
+import type { ScoredMessage } from '../sdk.ts';
 
 /** What a thread loads. */
 export interface ModuleStart {
@@ -39,7 +40,12 @@ export type Operation =
       readonly secrets?: Readonly<Record<string, string>>;
     }
   | { readonly kind: 'open'; readonly task: TaskRecord; readonly seed: number; readonly from: Uint8Array | undefined }
-  | { readonly kind: 'verify'; readonly answer: Json; readonly expected: Json | undefined }
+  | {
+      readonly kind: 'verify';
+      readonly answer: Json;
+      readonly expected: Json | undefined;
+      readonly messages: readonly ScoredMessage[];
+    }
   | { readonly kind: 'snapshot' }
   | { readonly kind: 'close' }
   /** Calls an exported function. */

@@ -174,8 +174,9 @@ async function operate(op: Operation, call: RunningCall): Promise<CallReply> {
     case 'verify': {
       const { session } = openedWorld();
       if (session.verify === undefined) throw new Error('This world has no verify.');
+      const { answer, expected, messages } = op;
       return encodeResult(
-        await session.verify({ answer: op.answer, expected: op.expected, state: session.state }, judgeContext(call)),
+        await session.verify({ answer, expected, messages, state: session.state }, judgeContext(call)),
       );
     }
     case 'snapshot': {

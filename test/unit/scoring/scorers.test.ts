@@ -188,7 +188,7 @@ describe('world', () => {
     } as unknown as WorldSession;
     const scorer = createScorer({ kind: 'world' }, none);
     assert.deepEqual(await scorer.score(inputOf({ answer: null, expected: 1, world })), { value: 0, passed: false });
-    assert.deepEqual(inputs, [{ answer: null, expected: 1, troubles: {} }]);
+    assert.deepEqual(inputs, [{ answer: null, expected: 1, messages: [], troubles: {} }]);
   });
   it('needs a world with a verifier', async () => {
     const scorer = createScorer({ kind: 'world' }, none);
