@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe } from 'node:test';
 import { scenarioRows, writeAwmFolder } from '../support/awmFolder.ts';
+import { answerFile } from './support/fileDialog.ts';
 import { sampleFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
 
@@ -95,6 +96,28 @@ describe('worlds in VS Code', { timeout: 480_000 }, () => {
     await page().getByText('Rename the red box to crimson box.').first().waitFor({ timeout: PATIENCE_MS });
     await page().getByRole('tab', { name: /^Code/ }).click();
     await page().getByText('# edited').waitFor();
+  });
+
+  story.step('a published folder is added: a world file that uses it, and whose scenarios are completed', async () => {
+    const { workbench } = story.code;
+    await workbench.command('View: Close All Editors');
+    await workbench.command('Rollout: Add World…');
+    await workbench.pick('Published worlds');
+    await answerFile(workbench, /[\\/]$/, path.join(folder, 'data', 'awm'));
+    await workbench.inputTitle.filter({ hasText: 'Add World' }).waitFor({ timeout: PATIENCE_MS });
+    await workbench.answer('more-shelves');
+    await workbench.tab('more-shelves.world.yaml').waitFor({ timeout: PATIENCE_MS });
+    const file = path.join(folder, 'worlds', 'more-shelves.world.yaml');
+    assert.match(readFileSync(file, 'utf8'), /^format: awm\nfrom: "?\.\.\/data\/awm"?$/m);
+    await story.code.page.keyboard.press('ControlOrMeta+End');
+    await story.code.page.keyboard.type('scenario: harb');
+    const suggestion = story.code.page.locator('.suggest-widget .monaco-list-row').filter({ hasText: 'harbor_340' });
+    await suggestion.waitFor({ timeout: PATIENCE_MS });
+    await story.code.page.keyboard.press('Escape');
+    await workbench.command('File: Revert File');
+    await workbench.command('Rollout: Focus on Worlds View');
+    await expand(/^World library, TypeScript/); // makes room
+    await item(/^World more-shelves, code/).waitFor({ timeout: PATIENCE_MS });
   });
 
   story.step('a TypeScript world is driven: a call, an earlier state, a branch, and a verdict', async () => {
