@@ -11,32 +11,16 @@ import { z } from 'zod';
 import { lintScenarios } from '../../src/client/published/lint.ts';
 import { openPublished } from '../../src/client/published/open.ts';
 import { PYTHONS } from '../../src/tools/processes/processTree.ts';
-import { scenarioRows, writeAwmFolder } from '../support/awmFolder.ts';
+import { writeLargeFolder } from './support/largeFolder.ts';
 import { rounds, spread, table } from './support/table.ts';
 
-const SCENARIOS = 1_000;
 const WORDS = 'shelf 777';
 const NEVER = new AbortController().signal;
-/** Characters for each scenario; of verifiers and endpoints there are two. */
-const SIZES = {
-  schema: 12_000,
-  rows: 36_000,
-  spec: 33_000,
-  code: 100_000,
-  codeVerifier: 22_000,
-  sqlVerifier: 118_000,
-};
-
 const measured = z.object({ times: z.array(z.number()).length(5), found: z.number(), mb: z.number() });
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'worlds-'));
 try {
-  writeAwmFolder(
-    folder,
-    (function* () {
-      for (let index = 0; index < SCENARIOS; index++) yield scenarioRows(`shelf_${index}`, SIZES);
-    })(),
-  );
+  writeLargeFolder(folder);
   const files = readdirSync(folder).map((name) => path.join(folder, name));
   const megabytes = files.reduce((sum, file) => sum + statSync(file).size, 0) / 1e6;
   const plain: number[] = [];
