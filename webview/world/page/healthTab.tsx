@@ -146,7 +146,7 @@ function FindingItem({ session, details, finding }: TabProps & { readonly findin
         <button
           type="button"
           class="link is-link source-link"
-          title={`Open ${source.part} at line ${source.line}`}
+          title={`Open the ${partLabel(source)} at line ${source.line}`}
           onClick={() => {
             if (task !== undefined) session.select({ task });
             session.post({
@@ -157,11 +157,18 @@ function FindingItem({ session, details, finding }: TabProps & { readonly findin
             });
           }}
         >
-          {source.part}:{source.line}
+          {partLabel(source)}:{source.line}
         </button>
       )}
     </li>
   );
+}
+
+/** Names a part of a scenario as people do. */
+function partLabel({ part, task }: NonNullable<Finding['source']>): string {
+  const of = task === undefined ? '' : ` ${task}`;
+  if (part === 'codeVerifier') return `verifier${of}`;
+  return part === 'sqlVerifier' ? `SQL verifier${of}` : part;
 }
 
 function StrengthItem({
