@@ -4,6 +4,7 @@
  */
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { transformSync } from 'esbuild';
 import { z } from 'zod';
 import { compressed, QUALITY } from './compressed.ts';
 import { VSIX_ALLOWED } from './contents.ts';
@@ -55,8 +56,9 @@ function withoutPictures(markdown: string): string {
 function stageZod(from: string, stage: string): void {
   const to = `${MODULES}/zod`;
   for (const file of filesIn(from, '.')) {
-    if (/(LICENSE|package\.json|\.js|\.d\.ts)$/.test(file) && !ZOD_LEFT_OUT.test(file))
-      copy(path.join(from, file), stage, `${to}/${file}`);
+    if (ZOD_LEFT_OUT.test(file)) continue;
+    if (file.endsWith('.js')) write(stage, `${to}/${file}`, minified(readFileSync(path.join(from, file), 'utf8')));
+    else if (/(LICENSE|package\.json|\.d\.ts)$/.test(file)) copy(path.join(from, file), stage, `${to}/${file}`);
   }
   for (const file of ['locales/index.js', 'v4/locales/index.js'])
     write(stage, `${to}/${file}`, "export { default as en } from './en.js';\n");
@@ -92,6 +94,12 @@ function stageZod(from: string, stage: string): void {
       exports: Object.fromEntries(only),
     }),
   );
+}
+
+/** Names stay, as in the bundles. */
+function minified(code: string): string {
+  return transformSync(code, { minifySyntax: true, minifyWhitespace: true, legalComments: 'none', charset: 'utf8' })
+    .code;
 }
 
 /**
