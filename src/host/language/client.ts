@@ -16,7 +16,7 @@ import type { StoredValues } from '../launch/values/storedValues.ts';
 import type { ServerSettings } from '../server/serverSettings.ts';
 import { setting } from '../window/settings.ts';
 import { PlaceQuestions } from './askPlaces.ts';
-import { DOCUMENT_SELECTOR, isForNamesOnly, STUDIO_SELECTOR } from './documents.ts';
+import { DOCUMENT_SELECTOR, isDataset, isForNamesOnly, STUDIO_SELECTOR } from './documents.ts';
 import type { QueryPermissions } from './permissions.ts';
 import { Restarts } from './restarts.ts';
 import { ServerProcess } from './serverProcess.ts';
@@ -178,8 +178,9 @@ export class StudioLanguageClient implements vscode.Disposable {
 
 /** Ignores edits in unrelated code and data files. */
 const NAMES_ONLY: Middleware = {
+  // Tasks of datasets name scenarios.
   provideCompletionItem: (document, position, context, token, next) =>
-    isForNamesOnly(document) ? undefined : next(document, position, context, token),
+    isForNamesOnly(document) && !isDataset(document) ? undefined : next(document, position, context, token),
   provideCodeActions: (document, range, context, token, next) =>
     isForNamesOnly(document) ? undefined : next(document, range, context, token),
   provideHover: (document, position, token, next) =>

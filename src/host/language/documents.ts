@@ -21,8 +21,10 @@ export function isForNamesOnly({
   languageId,
   fileName,
 }: Pick<vscode.TextDocument, 'languageId' | 'fileName'>): boolean {
-  return (
-    /^(type|java)script(react)?$/.test(languageId) ||
-    (/\.(jsonl|csv|json)$/i.test(fileName) && !/\.(agent|world|batch)\.json$/i.test(fileName))
-  );
+  return /^(type|java)script(react)?$/.test(languageId) || isDataset({ fileName });
+}
+
+/** Whether a document may be a dataset. */
+export function isDataset({ fileName }: Pick<vscode.TextDocument, 'fileName'>): boolean {
+  return /\.(jsonl|csv|json)$/i.test(fileName) && !/\.(agent|world|batch)\.json$/i.test(fileName);
 }

@@ -7,12 +7,13 @@ import {
 } from 'vscode-languageserver-types';
 import { type FileKind, fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
+import { formatOf } from '../../config/dataset/dataset.ts';
 import { type Cursor, cursorAt } from '../workspace/cursor.ts';
 import { choicesOf, describedNode, isGroup, type SchemaNode, schemaAt } from '../workspace/schema.ts';
 import type { Lines } from '../workspace/text.ts';
 import type { Workspace } from '../workspace.ts';
 import { fieldSuggestions } from './completion/fields.ts';
-import { nameSuggestions, type Suggestion } from './completion/names.ts';
+import { datasetScenarios, nameSuggestions, type Suggestion } from './completion/names.ts';
 
 export async function complete(
   workspace: Workspace,
@@ -27,7 +28,8 @@ export async function complete(
     return kind !== undefined || (await workspace.roleOf(path)) === 'prompt'
       ? listOf(await fieldSuggestions(workspace, path), placeholder.range(), '}}')
       : undefined;
-  if (kind === undefined) return undefined;
+  if (kind === undefined)
+    return formatOf(path) === undefined ? undefined : taskScenarios(workspace, path, lines, position);
   if (placeholder?.of === 'env')
     return listOf(
       workspace.facts.envNames().map((name) => ({ name, kind: CompletionItemKind.Variable })),
@@ -44,6 +46,24 @@ export async function complete(
   const names = await nameSuggestions(workspace, path, kind, cursor);
   items.push(...listOf(names, cursor.range, '').items);
   return { isIncomplete: false, items };
+}
+
+/** In a dataset, as the scenario of a task: `{"world": {"scenario": "…"}}`. */
+const TASK_SCENARIO = /"world"\s*:\s*\{[^{}]*"scenario"\s*:\s*"([^"]*)$/;
+
+async function taskScenarios(
+  workspace: Workspace,
+  path: string,
+  lines: Lines,
+  position: Position,
+): Promise<CompletionList | undefined> {
+  const line = lines.line(position.line);
+  const typed = TASK_SCENARIO.exec(line.slice(0, position.character))?.[1];
+  if (typed === undefined) return undefined;
+  const rest = /^[^"]*/.exec(line.slice(position.character))?.[0] ?? '';
+  const start = { line: position.line, character: position.character - typed.length };
+  const end = { line: position.line, character: position.character + rest.length };
+  return listOf(await datasetScenarios(workspace, path), { start, end }, '');
 }
 
 // ---- keys

@@ -105,6 +105,22 @@ export async function nameSuggestions(
   return [];
 }
 
+/** Suggests the scenarios of the worlds of all batches that use a dataset. */
+export async function datasetScenarios(workspace: Workspace, dataset: string): Promise<Suggestion[]> {
+  const worlds = new Set<string>();
+  for (const { file, reference } of await workspace.mentionsOf(dataset)) {
+    if (reference.kind !== 'dataset') continue;
+    for (const other of await workspace.references(file))
+      if (other.kind === 'world' && other.file !== undefined) worlds.add(other.file);
+  }
+  const found = new Map<string, Suggestion>();
+  for (const world of worlds) {
+    const parsed = await workspace.parsed(world);
+    for (const each of await scenarioNames(workspace, parsed, parsed?.value)) found.set(each.name, each);
+  }
+  return [...found.values()];
+}
+
 /** Suggests the scenarios of published worlds. `named`: the `format` and folder, `from`, of a file. */
 async function scenarioNames(
   workspace: Workspace,

@@ -105,6 +105,21 @@ describe('completion', () => {
       [],
     );
   });
+  it('offers the scenarios of the world to the tasks of a dataset', async () => {
+    const worlds = {
+      '/w/data/awm/gen_scenario.jsonl':
+        '{"name": "Town Library", "description": ""}\n{"name": "harbor", "description": ""}\n',
+      '/w/worlds/s.world.yaml': 'version: 1\nname: s\nkind: code\nformat: awm\nfrom: ../data/awm\n',
+      '/w/batches/s.batch.yaml':
+        'version: 1\nagent: ../agents/desk.agent.yaml\nworld: ../worlds/s.world.yaml\n' +
+        'dataset: { file: ../data/own.jsonl }\n',
+    };
+    const line = (world: string): string => `{"id": "a", "question": "Which?", "world": ${world}}\n`;
+    const at = (text: string): Promise<string[]> => offered('/w/data/own.jsonl', text, worlds);
+    assert.deepEqual(await at(line('{"seed": 1, "scenario": "to¦wn"}')), ['town_library', 'harbor']);
+    assert.deepEqual(await at(line('{"scenario": "¦')), ['town_library', 'harbor']);
+    assert.deepEqual(await at(line('{"scenario": "harbor"}, "answer": "¦"')), []);
+  });
   it('offers tools of modules and servers, models, columns, variables', async () => {
     assert.deepEqual(await offered(AGENT, 'tools:\n  - module: ../tools/index.ts\nanswer: { tool: ¦ }'), [
       'find_books',
