@@ -1,6 +1,6 @@
 /** What is sent of published scenarios: code, the initial state that is built from statements, and verifiers. */
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -9,7 +9,7 @@ import { readScenarioFiles } from '../../src/client/published/scenarioFiles.ts';
 import { TemplateBuilder } from '../../src/client/published/template/builder.ts';
 import { sha256Hex } from '../../src/common/hash.ts';
 import { formatProblem } from '../../src/config/source/problem.ts';
-import { scenarioVerifiers, TEMPLATE_TIME } from '../../src/config/submission/world.ts';
+import { scenarioCodeFile, scenarioVerifiers, TEMPLATE_TIME } from '../../src/config/submission/world.ts';
 import type { ScenarioFiles } from '../../src/config/submit/scenarios.ts';
 import { writeAgentWorld } from '../support/agentWorldFolder.ts';
 import { scenarioRows, writeAwmFolder, writePart } from '../support/awmFolder.ts';
@@ -101,6 +101,21 @@ describe('a scenario of Agent World Model', () => {
       one.code.sha,
       'another time is another state',
     );
+  });
+
+  it('has its code in a Python file of its own, if it was extracted', async () => {
+    write([[DDL]]);
+    const file = path.join(published, 'gen_envs', 'shelf.py');
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, '# edited\n');
+    try {
+      const { code, place } = await readOne();
+      assert.equal(await readFile(pathOf(code), 'utf8'), '# edited\n');
+      assert.deepEqual(place, { file, line: 1 });
+      assert.equal(scenarioCodeFile('shelf', { place }), file);
+    } finally {
+      await rm(path.dirname(file), { recursive: true });
+    }
   });
 
   it('is sent with code and verifiers, and where the code is', async () => {

@@ -112,6 +112,7 @@ async function awmFiles(worlds: AwmFolder, name: string, now: string, tools: Awm
     });
   };
   const code = await worlds.read('code', name, signal);
+  const edited = (await worlds.row('code', name, signal))?.file;
   const schema = await worlds.read('schema', name, signal);
   const rows = await worlds.read('rows', name, signal);
   const statements: TemplateStatement[] = [
@@ -132,7 +133,7 @@ async function awmFiles(worlds: AwmFolder, name: string, now: string, tools: Awm
   return {
     ...(await sent(cache, {
       code: code?.full_code ?? '',
-      place: places.code,
+      place: edited === undefined ? places.code : { file: path.join(worlds.folder, edited), line: 1 },
       verifiers: await awmVerifiers(worlds, name, signal),
     })),
     template: { sha: template.sha, path: template.path, media: 'application/vnd.sqlite3' },

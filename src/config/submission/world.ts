@@ -43,6 +43,14 @@ const submittedScenario = z.object({
 });
 export type SubmittedScenario = z.infer<typeof submittedScenario>;
 
+/**
+ * Returns the file that errors name for a scenario's code. Published code is one line of a file of many scenarios:
+ * below that file, it has the name of its scenario.
+ */
+export function scenarioCodeFile(name: string, { place }: Pick<SubmittedScenario, 'place'>): string {
+  return place.file.endsWith('.py') ? place.file : `${place.file}/${name}.py`;
+}
+
 const pythonFunction = z.object({ python: z.string(), function: z.string() });
 
 /** Verifiers of a scenario, by `task.meta.task_idx`. Only the scoring side gets them. */

@@ -115,7 +115,8 @@ const TOPICS: readonly { readonly title: string; readonly settings: Partial<Reco
         type: 'boolean',
         scope: 'window',
         markdownDescription:
-          'Show above each tool, in code and in agent files, a summary of its calls in the newest batch that used it.',
+          'Show above each tool, in code and in agent files, a summary of its calls in the newest batch that used ' +
+          'it; in extracted scenarios, which lines failed, and which stored verdicts an edited verifier changes.',
       },
       'tools.errorMarks': {
         type: 'boolean',

@@ -115,12 +115,12 @@ export async function openSource(
 ): Promise<void> {
   const connection =
     rollout === undefined ? undefined : await server.connection({ start: false }).catch(() => undefined);
-  const uri = await findSource(place, connection?.api, rollout);
+  const { uri, line } = await findSource(place, connection?.api, rollout);
   const visibleEditor = vscode.window.visibleTextEditors.find(
     (editor) => editor.document.uri.toString() === uri.toString(),
   );
   const document = await vscode.workspace.openTextDocument(uri);
-  const position = document.validatePosition(new vscode.Position(place.line - 1, place.column - 1));
+  const position = document.validatePosition(new vscode.Position(line - 1, place.column - 1));
   await vscode.window.showTextDocument(document, {
     viewColumn: visibleEditor?.viewColumn ?? vscode.ViewColumn.Beside,
     selection: new vscode.Range(position, position),

@@ -9,6 +9,8 @@ import type { StoredValues } from '../launch/values/storedValues.ts';
 import { openSource } from '../pages/actions.ts';
 import type { CommandGroup, Services } from '../services.ts';
 import { chooseBatch, showCallsHere } from './editor/commands.ts';
+import { scenarioOfCode } from './editor/documentErrors.ts';
+import { errorLenses } from './editor/errorLenses.ts';
 import { toolHover } from './editor/hovers.ts';
 import { toolInlays } from './editor/inlays.ts';
 import { toolLenses } from './editor/lenses.ts';
@@ -80,7 +82,9 @@ export class ToolCallsCore implements vscode.Disposable {
   }
 
   lenses(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
-    return toolLenses(this.#lookup, document);
+    return scenarioOfCode(document.uri) === undefined
+      ? toolLenses(this.#lookup, document)
+      : errorLenses(this.statistics, document);
   }
 
   hover(document: vscode.TextDocument, position: vscode.Position): Promise<vscode.Hover | undefined> {

@@ -17,7 +17,9 @@ const CODE: readonly vscode.DocumentFilter[] = ['typescript', 'javascript'].map(
   scheme: 'file',
 }));
 const CONFIG: vscode.DocumentFilter = { pattern: '**/*.{agent,world}.{yaml,yml,json}', scheme: 'file' };
-const TOOLS = [...CODE, CONFIG];
+/** The code of extracted scenarios. */
+const SCENARIOS: vscode.DocumentFilter = { pattern: '**/gen_envs/*.py', scheme: 'file' };
+const TOOLS = [...CODE, CONFIG, SCENARIOS];
 
 /** `recorded` reads the arguments of a tool's recorded calls. */
 export function registerToolCalls(

@@ -34,7 +34,7 @@ export function registerWorlds(services: Services, register: RegisterCommand, pa
     vscode.workspace.registerTextDocumentContentProvider(SCENARIO_SCHEME, {
       provideTextDocumentContent: async (uri) => {
         const { ScenarioDocuments } = await import('./scenarioDocuments.ts');
-        return new ScenarioDocuments(() => worlds.openWorlds()).provideTextDocumentContent(uri);
+        return new ScenarioDocuments(() => worlds.openWorlds(), services.server).provideTextDocumentContent(uri);
       },
     }),
   );

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { abortable } from '../../common/abort.ts';
 import { packageUrl, WORLD_RUNNER } from '../../common/entries.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
-import type { SubmittedCodeWorld, SubmittedScenario } from '../../config/submission/world.ts';
+import { type SubmittedCodeWorld, type SubmittedScenario, scenarioCodeFile } from '../../config/submission/world.ts';
 import { SessionKilled } from '../../rollout/sessionKilled.ts';
 import type { ToolEnvironment, ToolPools } from '../../tools/environment.ts';
 import { imagePython, interpreterReads, worldPython } from '../../tools/python/worldPython.ts';
@@ -203,15 +203,7 @@ function loadError(
   return new ClassedError('world_error', `${named} cannot run: ${why}.`, { cause: error });
 }
 
-/**
- * Returns the place in a scenario's code. Published code is one line of a file of many scenarios: below that file, it
- * has the name of its scenario.
- */
-function placeOf(
-  { file, line }: RunnerFault,
-  { name, scenario: { place } }: ScenarioSource,
-  code: string,
-): Place | undefined {
-  if (file !== code || line === undefined) return undefined;
-  return { file: place.file.endsWith('.py') ? place.file : `${place.file}/${name}.py`, line, column: 1 };
+/** Returns the place in a scenario's code. */
+function placeOf({ file, line }: RunnerFault, { name, scenario }: ScenarioSource, code: string): Place | undefined {
+  return file !== code || line === undefined ? undefined : { file: scenarioCodeFile(name, scenario), line, column: 1 };
 }

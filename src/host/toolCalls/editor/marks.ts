@@ -4,14 +4,14 @@
 import * as vscode from 'vscode';
 import { plural } from '../../../common/text.ts';
 import { outcomeOf } from '../../../trace/outcome.ts';
-import { currentLine, type ErrorLine, errorLines } from '../../../trace/toolCalls/errorLines.ts';
+import type { ErrorLine } from '../../../trace/toolCalls/errorLines.ts';
 import { cut } from '../../../trace/toolCalls/text.ts';
 import { TRAJECTORY_LANGUAGE } from '../../contributions/debuggers.ts';
 import { agoText } from '../../views/batches/batchNodes.ts';
 import { setting } from '../../window/settings.ts';
-import { isSame } from '../state/definitions.ts';
 import { toolFileKind } from '../state/toolLocations.ts';
-import type { BatchStatistics, ToolStatistics } from '../state/toolStatistics.ts';
+import type { ToolStatistics } from '../state/toolStatistics.ts';
+import { type DocumentErrors, errorsIn, scenarioOfCode } from './documentErrors.ts';
 import { appendCall, commandMarkdown } from './hovers.ts';
 
 const MESSAGES = 3;
@@ -57,53 +57,25 @@ export class ErrorMarks implements vscode.Disposable {
 
   async #draw(editor: vscode.TextEditor): Promise<void> {
     const { document } = editor;
-    if (document.uri.scheme !== 'file' || toolFileKind(document.uri.path) !== 'code') return;
+    if (document.uri.scheme !== 'file') return;
+    if (toolFileKind(document.uri.path) !== 'code' && scenarioOfCode(document.uri) === undefined) return;
     const on = vscode.workspace.isTrusted && setting('tools.errorMarks');
-    const workspaceStatistics = on ? await this.#statistics.ofWorkspace(document.uri.fsPath) : undefined;
-    editor.setDecorations(
-      this.#type,
-      workspaceStatistics === undefined ? [] : await marksOf(document, workspaceStatistics),
-    );
+    const errors = on ? await errorsIn(this.#statistics, document) : undefined;
+    editor.setDecorations(this.#type, errors === undefined ? [] : marksOf(errors));
   }
 }
 
-async function marksOf(
-  document: vscode.TextDocument,
-  { row, definition, calls }: Pick<BatchStatistics, 'row' | 'definition' | 'calls'>,
-): Promise<vscode.DecorationOptions[]> {
-  if (definition === undefined) return [];
-  const files = new Set<string>();
-  const isDocument = (file: string): boolean => {
-    const isSameFile = isSame(definition.places.ofFile(file), document.uri.fsPath);
-    if (isSameFile) files.add(file);
-    return isSameFile;
-  };
-  const lines = errorLines(calls.calls(calls.tools), isDocument);
-  const [file] = files;
-  const submittedLines = file === undefined ? undefined : await definition.linesOf(file);
-  const currentLines = document.getText().split(/\r?\n/);
-  return lines.flatMap((error) => {
-    // Skip lines that changed since the batch.
-    const line = submittedLines === undefined ? error.line : currentLine(error.line, submittedLines, currentLines);
-    if (line === undefined || line > document.lineCount) return [];
-    const text = document.lineAt(line - 1);
-    const range = new vscode.Range(
-      line - 1,
-      text.firstNonWhitespaceCharacterIndex,
-      line - 1,
-      text.text.trimEnd().length,
-    );
+function marksOf({ batch: { row, calls }, lines }: DocumentErrors): vscode.DecorationOptions[] {
+  return lines.map(({ error, range }) => {
     const newest = calls.row(error.newest.rollout);
-    return [
-      {
-        range,
-        hoverMessage: markText(
-          error,
-          `${row.name}, ${agoText(Date.now() - row.created_at)}`,
-          newest === undefined ? '' : outcomeOf(newest),
-        ),
-      },
-    ];
+    return {
+      range,
+      hoverMessage: markText(
+        error,
+        `${row.name}, ${agoText(Date.now() - row.created_at)}`,
+        newest === undefined ? '' : outcomeOf(newest),
+      ),
+    };
   });
 }
 

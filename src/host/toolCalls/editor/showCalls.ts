@@ -23,6 +23,8 @@ export const callsQuery = z.object({
   batch: z.string(),
   tools: z.array(z.string()),
   errors: z.boolean().optional(),
+  /** Only calls that failed at this line, as errors name it. */
+  at: z.object({ file: z.string(), line: z.number().int().min(1) }).optional(),
 });
 export type CallsQuery = z.infer<typeof callsQuery>;
 
@@ -60,12 +62,16 @@ export class CallDocuments implements vscode.TextDocumentContentProvider, vscode
   /** Creates a document with the newest calls and their lines. Returns undefined if there are none. */
   create(
     { row, calls, names }: BatchStatistics,
-    errors: boolean,
+    { errors = false, at }: Pick<CallsQuery, 'errors' | 'at'>,
   ): { readonly uri: vscode.Uri; readonly blocks: readonly CallBlock[] } | undefined {
-    const matches = calls.calls(names).filter((fact) => !errors || fact.error !== undefined);
+    const matches = calls
+      .calls(names)
+      .filter(({ error }) => !errors || error !== undefined)
+      .filter(({ error }) => at === undefined || (error?.place?.file === at.file && error.place.line === at.line));
     if (matches.length === 0) return undefined;
     const newest = matches.slice(0, MAX_CALLS);
-    const toolsText = names.size === 1 ? [...names].join('') : plural(names.size, 'tool');
+    const shown = at === undefined ? names : new Set(matches.map(({ tool }) => tool));
+    const toolsText = shown.size === 1 ? [...shown].join('') : plural(shown.size, 'tool');
     const kind = plural(matches.length, errors ? 'failed call' : 'call');
     const of = newest.length < matches.length ? `the newest ${newest.length} of ${kind}` : kind;
     const read =
@@ -108,7 +114,7 @@ export async function showCalls(
   query: CallsQuery,
 ): Promise<void> {
   const found = await statistics.ofBatch(query.batch, new Set(query.tools));
-  const created = found === undefined ? undefined : documents.create(found, query.errors === true);
+  const created = found === undefined ? undefined : documents.create(found, query);
   if (created === undefined) {
     void vscode.window.setStatusBarMessage('$(info) No calls to show.', 4_000);
     return;

@@ -5,7 +5,8 @@ import path from 'node:path';
 import { z } from 'zod';
 import { candidatesOf } from '../../../client/sourcePaths.ts';
 import { StudioError } from '../../../common/errors.ts';
-import { modulesOf, type Submission, submission as submissionSchema } from '../../../config/submission.ts';
+import { scenarioCodeFile } from '../../../config/submission/world.ts';
+import { modulesOf, type Submission, scenariosOf, submission as submissionSchema } from '../../../config/submission.ts';
 import { ToolPlaces } from '../../../debug/sources/toolPlaces.ts';
 import type { Api } from '../../../protocol/api.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
@@ -15,6 +16,8 @@ export interface Definition {
   readonly places: ToolPlaces;
   /** Returns the submitted lines of a file in an error, or undefined if they were not recorded. */
   readonly linesOf: (file: string) => Promise<readonly string[] | undefined>;
+  /** Returns the file that errors name for a scenario's code, if the batch has the scenario. */
+  readonly codeFileOf: (scenario: string) => string | undefined;
   /** Locates a file in an error on this machine. */
   readonly fileOf: (file: string) => string | undefined;
 }
@@ -56,6 +59,10 @@ export class Definitions {
     if (!parsed.success) return undefined;
     const submission = parsed.data;
     const modules = modulesOf(submission);
+    const scenarios = scenariosOf(submission);
+    const codeFiles = new Map(
+      Object.entries(scenarios).map(([name, each]) => [scenarioCodeFile(name, each), each.code]),
+    );
     const folders = this.#folders();
     const places = await ToolPlaces.read(submission, folders);
     return {
@@ -64,7 +71,12 @@ export class Definitions {
       linesOf: linesIn(
         api,
         modules.map(({ map }) => map),
+        codeFiles,
       ),
+      codeFileOf: (name) => {
+        const scenario = Object.hasOwn(scenarios, name) ? scenarios[name] : undefined;
+        return scenario === undefined ? undefined : scenarioCodeFile(name, scenario);
+      },
       fileOf: (file) => candidatesOf(file, modules, folders)[0],
     };
   }
@@ -72,10 +84,15 @@ export class Definitions {
 
 const sourceMap = z.object({ sources: z.array(z.string()), sourcesContent: z.array(z.string().nullable()).optional() });
 
-/** Searches the source maps for a file, because they contain the bundled sources. */
-function linesIn(api: Api, shas: readonly string[]): Definition['linesOf'] {
+/**
+ * Searches the source maps for a file, because they contain the bundled sources. `code`: hashes of the code of
+ * scenarios, by file.
+ */
+function linesIn(api: Api, shas: readonly string[], code: ReadonlyMap<string, string>): Definition['linesOf'] {
   const cached = new Map<string, Promise<readonly string[] | undefined>>();
   const find = async (file: string): Promise<readonly string[] | undefined> => {
+    const scenario = code.get(file);
+    if (scenario !== undefined) return new TextDecoder().decode(await api.getBlob(scenario)).split(/\r?\n/);
     for (const sha of new Set(shas)) {
       const { sources, sourcesContent } = sourceMap.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(sha))));
       const text = sourcesContent?.[sources.indexOf(file)];

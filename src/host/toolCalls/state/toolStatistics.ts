@@ -22,6 +22,11 @@ export interface BatchStatistics {
   readonly names: ReadonlySet<string>;
 }
 
+/** The failed calls of a batch, with the code that was submitted. */
+export interface BatchErrors extends Pick<BatchStatistics, 'row' | 'calls'> {
+  readonly definition: Definition;
+}
+
 export interface StatisticsPorts {
   readonly server: Pick<ServerLink, 'connection' | 'connected'>;
   readonly batches: Pick<BatchList, 'rows'>;
@@ -126,13 +131,26 @@ export class ToolStatistics {
   }
 
   /** Returns the newest batch of a code file's workspace, with the errors in that file. */
-  async ofWorkspace(file: string): Promise<Pick<BatchStatistics, 'row' | 'definition' | 'calls'> | undefined> {
+  ofWorkspace(file: string): Promise<BatchErrors | undefined> {
+    return this.#newest(file, (definition) => isInWorkspace(definition, file));
+  }
+
+  /** Returns the newest batch that ran a scenario, with the errors in its code. `file`: its extracted code. */
+  ofScenario(file: string, scenario: string): Promise<BatchErrors | undefined> {
+    return this.#newest(
+      file,
+      ({ codeFileOf }, row) => row.rescores === undefined && codeFileOf(scenario) !== undefined,
+    );
+  }
+
+  /** Returns the batch chosen for a file, or the newest one, that matches. */
+  #newest(file: string, matches: (definition: Definition, row: BatchRow) => boolean): Promise<BatchErrors | undefined> {
     return this.#tryRead(async (api) => {
       const chosenBatch = this.chosenBatch(file);
       const rows = this.#rows();
       for (const row of [...rows.filter(({ batch }) => batch === chosenBatch), ...rows]) {
         const definition = await this.#definitions.of(api, row);
-        if (definition !== undefined && isInWorkspace(definition, file))
+        if (definition !== undefined && matches(definition, row))
           return { row, definition, calls: await this.#open.open(row) };
       }
       return undefined;

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import type { Connection } from '../../../../src/client/connect.ts';
 import { Observable } from '../../../../src/common/emitter.ts';
 import { StudioError } from '../../../../src/common/errors.ts';
-import type { Submission } from '../../../../src/config/submission.ts';
+import type { Submission, SubmittedCodeWorld } from '../../../../src/config/submission.ts';
 import { type StatisticsPorts, ToolStatistics } from '../../../../src/host/toolCalls/state/toolStatistics.ts';
 import type { BatchRow } from '../../../../src/protocol/client.ts';
 import type { RolloutRow } from '../../../../src/trace/summary.ts';
@@ -73,9 +73,25 @@ function submissionOf(root: string): Submission {
   };
 }
 
+/** Hash of the code of scenarios. */
+const CODE = 'c'.repeat(64);
+
+function codeWorld(scenario: string): SubmittedCodeWorld {
+  return {
+    ...{ kind: 'code', name: 'w', file: 'w.world.yaml', perturb: [], format: 'awm', expose: 'tools', verifier: 'code' },
+    rewards: { complete: 1, partial: 0, agent_error: 0, format: 0, environment_error: null },
+    session: { memory_mb: 1, network: 'none' },
+    scenarios: {
+      [scenario]: { code: CODE, template: CODE, verifiers: CODE, place: { file: 'awm/gen_envs.jsonl', line: 2 } },
+    },
+  };
+}
+
 interface Stored {
   readonly row: BatchRow;
   readonly root: string;
+  /** Of its code world. */
+  readonly scenario?: string;
   readonly rows: readonly RolloutRow[];
 }
 
@@ -83,7 +99,7 @@ function stored(
   batch: string,
   created: number,
   used: readonly string[],
-  over: { root?: string; imported?: boolean; debug?: boolean } = {},
+  over: { root?: string; imported?: boolean; debug?: boolean; rescores?: string; scenario?: string } = {},
 ): Stored {
   const row = batchRow({
     batch,
@@ -92,10 +108,12 @@ function stored(
     submission: batch,
     imported: over.imported ?? false,
     ...(over.debug === true ? { debug: true } : {}),
+    ...(over.rescores === undefined ? {} : { rescores: over.rescores }),
   });
   return {
     row,
     root: over.root ?? folder,
+    ...(over.scenario === undefined ? {} : { scenario: over.scenario }),
     rows: [scored('t', 1, true, { rollout: `r-${batch}`, batch, progress: { tools: [...used] } })],
   };
 }
@@ -111,7 +129,12 @@ function figuresOver(
     return found;
   };
   const api = {
-    getBlob: (sha: string) => Promise.resolve(new TextEncoder().encode(JSON.stringify(submissionOf(find(sha).root)))),
+    getBlob: (sha: string) => {
+      const { root, scenario } = sha === CODE ? { root: '', scenario: undefined } : find(sha);
+      const world = scenario === undefined ? {} : { world: codeWorld(scenario) };
+      const text = sha === CODE ? 'first\nsecond' : JSON.stringify({ ...submissionOf(root), ...world });
+      return Promise.resolve(new TextEncoder().encode(text));
+    },
     allRollouts: async function* (batch: string) {
       reads.push(batch);
       yield* await Promise.resolve(find(batch).rows);
@@ -186,6 +209,25 @@ test('an imported batch counts by tool name when no other used them', async () =
   const { figures } = figuresOver([stored('b1', 1, ['lend']), stored('b2', 2, ['renew', 'lend'], { imported: true })]);
   assert.equal((await figures.of('code', code(), ['renew']))?.row.batch, 'b2');
   assert.equal((await figures.of('code', code(), ['lend']))?.row.batch, 'b1');
+  figures.dispose();
+});
+
+test('the errors of a scenario are those of the newest batch that ran it, with its code as submitted', async () => {
+  const { figures } = figuresOver([
+    stored('b1', 1, ['renew'], { scenario: 'shelf' }),
+    stored('b2', 2, ['renew'], { scenario: 'shelf' }),
+    stored('b3', 3, ['renew'], { scenario: 'other' }),
+    stored('b4', 4, ['renew'], { scenario: 'shelf', rescores: 'b2' }),
+  ]);
+  const file = path.join(folder, 'copy', 'gen_envs', 'shelf.py');
+  const found = await figures.ofScenario(file, 'shelf');
+  assert.equal(found?.row.batch, 'b2', 'not the one that only scores');
+  const name = found.definition.codeFileOf('shelf') ?? '';
+  assert.equal(name, 'awm/gen_envs.jsonl/shelf.py');
+  assert.deepEqual(await found.definition.linesOf(name), ['first', 'second']);
+  assert.equal(await figures.ofScenario(file, 'absent'), undefined);
+  await figures.choose(file, 'b1');
+  assert.equal((await figures.ofScenario(file, 'shelf'))?.row.batch, 'b1');
   figures.dispose();
 });
 
