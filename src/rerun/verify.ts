@@ -31,6 +31,8 @@ interface CheckChange {
   readonly name: string;
   readonly stored?: boolean;
   readonly now?: boolean;
+  /** Index in the stored verdict. */
+  readonly index?: number;
 }
 
 export interface Verified {
@@ -40,6 +42,8 @@ export interface Verified {
   readonly attempt: number;
   /** The verdict at the end of the rollout; null: it has none. */
   readonly stored: Pick<Verdict, 'value' | 'passed' | 'outcome'> | null;
+  /** seq of that verdict. */
+  readonly score?: number;
   /** The verdict now; null: there is none, see `error`. */
   readonly now: Verdict | null;
   /** Why the verifier did not judge. */
@@ -97,9 +101,13 @@ async function verifyOne(
     throw new StudioError('usage', `Rollout ${rollout} has no world.`, { hint: 'Use rollout rescore with a scorer.' });
   if (model.end === undefined)
     throw new StudioError('conflict', `Rollout ${rollout} has not ended, so it has no final state.`);
-  const score = model.scores.findLast(({ span }) => span === undefined)?.data;
+  const scored = model.scores.findLast(({ span }) => span === undefined);
+  const score = scored?.data;
   const stored = score === undefined ? null : storedVerdict(score);
-  const about = { batch: row.batch, rollout, task: row.task, attempt: row.attempt, stored };
+  const about = {
+    ...{ batch: row.batch, rollout, task: row.task, attempt: row.attempt, stored },
+    ...(scored === undefined ? {} : { score: scored.seq }),
+  };
   const verdicts = row.progress.verdicts ?? {};
   try {
     const { verdict: now, fault } = await finalVerdict(api, recording, environment, options, signal);
@@ -167,6 +175,14 @@ function changedChecks(score: EventData['score'] | undefined, now: Verdict): Che
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((name) => {
     const [stored, current] = [before.get(name), after.get(name)];
     if (isSameJson(stored ?? null, current ?? null)) return [];
-    return [{ name, ...(stored === undefined ? {} : { stored }), ...(current === undefined ? {} : { now: current }) }];
+    const index = score?.checks?.findIndex((check) => check.name === name) ?? -1;
+    return [
+      {
+        name,
+        ...(stored === undefined ? {} : { stored }),
+        ...(current === undefined ? {} : { now: current }),
+        ...(index === -1 ? {} : { index }),
+      },
+    ];
   });
 }

@@ -204,7 +204,7 @@ describe('rescoring', { timeout: 300_000 }, () => {
       const same = await workspace.json<VerifiedAll>('world', 'verify', row.rollout, '--with', 'edited.ts');
       assert.deepEqual(
         [verified.flipped, verified.rollouts[0]?.checks, same.flipped, same.rollouts[0]?.now?.passed],
-        [1, [{ name: 'count', stored: true, now: false }], 0, true],
+        [1, [{ name: 'count', stored: true, now: false, index: 0 }], 0, true],
         file,
       );
       assert.deepEqual([rescored.compared, rescored.passed_to_failed], [1, 1], file);

@@ -5,6 +5,7 @@ import type { StudioFiles } from '../files/studioFiles.ts';
 import type { DoAction, RegisterCommand, Services } from '../services.ts';
 import { registerGroup } from '../window/commands.ts';
 import type { WorldPanels } from './page/worldPanels.ts';
+import { registerVerifiers } from './verifiers/verifiers.ts';
 import type { WorkspaceWorlds } from './workspaceWorlds.ts';
 
 interface WorldParts {
@@ -21,6 +22,7 @@ export function registerWorlds(services: Services, register: RegisterCommand, pa
     return (instance ??= new Panels({ services, worlds, act }));
   };
   return vscode.Disposable.from(
+    registerVerifiers(services, register),
     files.changed((kind) => {
       if (kind !== 'agent') instance?.refresh();
     }),
