@@ -50,7 +50,8 @@ export async function finalVerdict(
   const troubles = callTroubles(model.events);
   const context: JudgingContext = { signal, ask: askRecorded(answersOutside(model), unasked) };
   const saved = state.snapshot === undefined ? undefined : await api.getBlob(state.snapshot.sha, signal);
-  if (current.kind === 'code' && saved !== undefined && !hasChanged(recording, state.snapshot?.seq ?? 0))
+  const isStart = saved === undefined && info.task.world?.state === undefined;
+  if (current.kind === 'code' && (saved !== undefined || isStart) && !hasChanged(recording, state.snapshot?.seq ?? 0))
     return await verdictOnState(current, recording, { answer, troubles, state: saved, environment: own, context });
   const lost = state.since.find(({ effect }) => effect === 'irreversible');
   const from = saved === undefined ? {} : { from: saved };

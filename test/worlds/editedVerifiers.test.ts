@@ -14,7 +14,7 @@ import { garden, replaced } from './support/gardenFolder.ts';
 const QUESTIONS = {
   right: 'call assign_plot {"plot_id": 3, "gardener_id": 3}\nanswer done',
   wrong: 'call assign_plot {"plot_id": 3, "gardener_id": 2}\nanswer done',
-  idle: 'answer done',
+  idle: 'call list_plots {}\nanswer done',
 };
 
 interface VerifiedAll {
@@ -79,7 +79,10 @@ describe('edited verifiers of an extracted scenario', { timeout: 300_000 }, () =
     assert.deepEqual(changes(await verify('--with', verifier())), flipped);
     assert.deepEqual(changes(await verify(batch, '--with', world)), flipped);
     const printed = await bench.run(['world', 'verify', batch, '--with', verifier()]);
-    assert.match(printed.stdout, /^right\/1 {2}passed → failed {2}flips\n {2}code verifier: ✓ → ✗$/m);
+    assert.match(
+      printed.stdout,
+      /^right\/1 {2}passed \(complete\) → failed \(agent error\) {2}flips\n {2}code verifier: ✓ → ✗$/m,
+    );
     assert.match(printed.stdout, /^2 of 3 stored verdicts change: 1 passes, 1 fails\.$/m);
     const recorded = await verify(batch);
     assert.equal(recorded.flipped, 0, 'without --with, the recorded verifiers run');
@@ -107,6 +110,8 @@ describe('edited verifiers of an extracted scenario', { timeout: 300_000 }, () =
     const line = original.split('\n').findIndex((text) => text.includes('unchanged =')) + 1;
     assert.deepEqual([failed?.place?.file, failed?.place?.line], [verifier(), line]);
     assert.ok((failed?.place?.column ?? 0) > 5);
+    const all = await verify('--with', verifier());
+    assert.equal(all.rollouts.filter(({ place }) => place?.line === line).length, 3, 'also where nothing was changed');
     edit('    return {', '    return return {');
     const [unread] = (await verify(`${batch}/right/1`, '--with', verifier())).rollouts;
     assert.match(unread?.error ?? '', /cannot be loaded: SyntaxError/);

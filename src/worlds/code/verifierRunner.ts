@@ -30,8 +30,8 @@ export interface VerifierRequest {
   readonly interpreter: string | undefined;
   /** Blob of the scenario's initial state. */
   readonly template: string;
-  /** Snapshot of the final state. */
-  readonly state: Uint8Array;
+  /** Snapshot of the final state; undefined: nothing has changed since the start. */
+  readonly state: Uint8Array | undefined;
   readonly answer: Json;
   readonly clock: ReturnType<typeof clockOf>;
 }
@@ -96,7 +96,7 @@ export class VerifierRunner {
         ...{ mode: request.mode, python: request.python, function: request.function, answer: request.answer },
         ...{ session, folder: path.join(started.folder, session), clock: request.clock },
         template: await template(started, request.template, environment),
-        state: Buffer.from(request.state).toString('base64'),
+        ...(request.state === undefined ? {} : { state: Buffer.from(request.state).toString('base64') }),
         seconds: SECONDS,
         memory_mb: MEMORY_MB,
       });

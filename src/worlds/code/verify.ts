@@ -19,8 +19,8 @@ export interface FinalState {
   readonly answer: Json;
   readonly expected: Json | undefined;
   readonly troubles: CallTroubles;
-  /** Its snapshot. */
-  readonly state: Uint8Array;
+  /** Its snapshot; undefined: nothing has changed since the start. */
+  readonly state: Uint8Array | undefined;
   readonly environment: ToolEnvironment;
   readonly context: JudgingContext;
   /** Receives why a verifier could not judge; then the verdict has the outcome `environment_error`. */
