@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, describe } from 'node:test';
-import { worldPython } from '../../src/tools/python/worldPython.ts';
+import { missingPython } from '../../src/build/system/python.ts';
 import { Bench } from '../support/cli.ts';
 import { extractScenario } from '../worlds/support/extracted.ts';
 import { writeGardenBatch } from '../worlds/support/gardenBatch.ts';
@@ -23,8 +23,7 @@ const QUESTIONS = {
 const FAILING = '        details.crops = [planting.crop for planting in plot.plantings]\n';
 const BROKEN = "        details.crops = [planting.crop for planting in {}['plantings']]\n";
 
-const python = worldPython(process.env, undefined);
-const skip = python === undefined && 'needs Python 3.10 or later';
+const skip = missingPython() ?? false;
 
 describe('extracted scenarios in VS Code', { timeout: 600_000, skip }, () => {
   if (skip !== false) return;

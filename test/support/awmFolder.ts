@@ -1,7 +1,7 @@
 /** Writes folders in the format of Agent World Model, with invented worlds. */
 import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from 'node:fs';
 import path from 'node:path';
-import { AWM_FILES, type AwmPart } from '../../src/formats/awm.ts';
+import { AWM_FILES, type AwmPart } from '../../src/formats/awmFiles.ts';
 
 /** Characters that are added to the parts of a scenario, so that files have the sizes of published ones. */
 export type Filler = Readonly<Partial<Record<AwmPart, number>>>;

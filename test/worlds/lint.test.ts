@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import { lintScenarios } from '../../src/client/published/lint.ts';
 import { openPublished } from '../../src/client/published/open.ts';
 import { type Finding, type FindingKind, type ScenarioHealth } from '../../src/common/worldHealth.ts';
-import { AWM_FILES, looseFile } from '../../src/formats/awm.ts';
+import { AWM_FILES, looseFile } from '../../src/formats/awmFiles.ts';
 import { type Garden, garden, replaced, writeGardens } from './support/gardenFolder.ts';
 
 const NEVER = new AbortController().signal;

@@ -4,18 +4,8 @@ import type { FileHandle } from 'node:fs/promises';
 import path from 'node:path';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { isJsonObject } from '../../common/json.ts';
-import {
-  AWM_FILES,
-  AWM_PARTS,
-  AWM_ROWS,
-  type AwmPart,
-  type AwmRow,
-  isVerifier,
-  keyAtStart,
-  keyOf,
-  type LoosePart,
-  looseFile,
-} from '../../formats/awm.ts';
+import { AWM_ROWS, type AwmRow, keyAtStart, keyOf } from '../../formats/awm.ts';
+import { AWM_FILES, AWM_PARTS, type AwmPart, isVerifier, type LoosePart, looseFile } from '../../formats/awmFiles.ts';
 import type { TableRows, TaskVerifier } from '../../protocol/worldPage.ts';
 import { openRegular } from '../../tools/regularFile.ts';
 import { diskFiles } from '../disk.ts';

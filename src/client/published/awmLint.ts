@@ -2,7 +2,8 @@
 import { hashOf } from '../../common/hash.ts';
 import { jsonOffset, lineAndColumn, offsetOf } from '../../common/jsonOffset.ts';
 import type { Finding, FindingPlace } from '../../common/worldHealth.ts';
-import { AWM_FILES, type AwmPart, type AwmRow, isVerifier, verifierOf } from '../../formats/awm.ts';
+import { type AwmRow, verifierOf } from '../../formats/awm.ts';
+import { AWM_FILES, type AwmPart, isVerifier } from '../../formats/awmFiles.ts';
 import type { Where } from '../../worlds/lint/analysis.ts';
 import type { LintSource, PublishedVerifier } from '../../worlds/lint/source.ts';
 import { type AwmFolder, parseRow } from './awmFolder.ts';

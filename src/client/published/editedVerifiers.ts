@@ -8,7 +8,7 @@ import path from 'node:path';
 import { StudioError } from '../../common/errors.ts';
 import type { Scenarios } from '../../config/load/scenarios.ts';
 import type { ScenarioVerifiers, SubmittedCodeWorld } from '../../config/submission/world.ts';
-import { type LooseFile, looseFile, looseFileAt } from '../../formats/awm.ts';
+import { type LooseFile, looseFile, looseFileAt } from '../../formats/awmFiles.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 import { AgentWorldFolder } from './agentWorldFolder.ts';
 import { AwmFolder } from './awmFolder.ts';

@@ -4,7 +4,8 @@
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { AWM_FILES, type AwmPart, type AwmRow, looseFile } from '../../formats/awm.ts';
+import { type AwmRow } from '../../formats/awm.ts';
+import { AWM_FILES, type AwmPart, looseFile } from '../../formats/awmFiles.ts';
 import { diskFiles } from '../disk.ts';
 import { AgentWorldFolder } from './agentWorldFolder.ts';
 import { AwmFolder } from './awmFolder.ts';

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import path from 'node:path';
 import { StudioError } from '../../common/errors.ts';
 import { AGENT_WORLD_FOLDERS } from '../../formats/agentWorld.ts';
-import { AWM_FILES } from '../../formats/awm.ts';
+import { AWM_FILES } from '../../formats/awmFiles.ts';
 import { AgentWorldFolder } from './agentWorldFolder.ts';
 import { AwmFolder } from './awmFolder.ts';
 import type { PublishedWorlds } from './worlds.ts';

@@ -34,15 +34,15 @@ const FORMAT_WORDS = (
   'media head reasoning name arguments tool_call response tool_call_response mime_type modality blob sampled given ' +
   'compacted edited step endpoint context sampling tools status finish_reason usage queue_ms first_ms retries ' +
   'weights tokens trainable why_not source error input_tokens output_tokens cached_tokens reasoning_tokens class ' +
-  'live recorded observed imported limit stack place invalid_arguments unknown_tool tool_error world_error timeout ' +
-  'cancelled model_error malformed_output context_overflow infrastructure steps seconds file line column call effect ' +
-  'pure restorable irreversible result injected made team handoff parallel loop world kind changes table before ' +
-  'after insert update delete scorer value passed checks explanation cause expected actual breakpoint side command ' +
-  'limit_ms pause input lost_server held_ms continue expired path stream reward answer touched totals fingerprint ' +
-  'done truncated tool_calls cost submission parent differs what node verb args label reason prompt completion ' +
-  'logprobs keep protocol slots rollouts away_ms hello last want lease events append span offset delta load skew_ms ' +
-  'beat running held waiting claim inspector retry_after_ms count busy down denied missing ' +
-  'no_sandbox faults recovered worked_around repeated gave_up rescores scenario template clock real version ' +
+  'live recorded simulated observed imported limit stack place invalid_arguments unknown_tool tool_error ' +
+  'world_error timeout cancelled model_error malformed_output context_overflow infrastructure steps seconds file ' +
+  'line column call effect pure restorable irreversible result injected made team handoff parallel loop world kind ' +
+  'changes table before after insert update delete scorer value passed checks explanation cause expected actual ' +
+  'breakpoint side command limit_ms pause input lost_server held_ms continue expired path stream reward answer ' +
+  'touched totals fingerprint done truncated tool_calls cost submission parent differs what node verb args label ' +
+  'reason prompt completion logprobs keep protocol slots rollouts away_ms hello last want lease events append span ' +
+  'offset delta load skew_ms beat running held waiting claim inspector retry_after_ms count busy down denied ' +
+  'missing no_sandbox faults recovered worked_around repeated gave_up rescores scenario template clock real version ' +
   'blame outcome complete partial agent_error format environment_error'
 ).split(' ');
 

@@ -1,6 +1,6 @@
 /** Reads datasets as streams of tasks, so that files can have any size. */
 import { isJsonObject } from '../../common/json.ts';
-import { AWM_FILES } from '../../formats/awm.ts';
+import { AWM_FILES } from '../../formats/awmFiles.ts';
 import type { Files } from '../files.ts';
 import { basename, dirname } from '../paths.ts';
 import type { DATASET_FORMATS } from '../schema/batchFile.ts';

@@ -2,7 +2,8 @@
 import type { z } from 'zod';
 import { isJsonObject, type JsonObject } from '../../common/json.ts';
 import { AGENT_WORLD_FOLDERS, agentWorldQuestions } from '../../formats/agentWorld.ts';
-import { AWM_FILES, AWM_ROWS, scenarioKey } from '../../formats/awm.ts';
+import { AWM_ROWS, scenarioKey } from '../../formats/awm.ts';
+import { AWM_FILES } from '../../formats/awmFiles.ts';
 import type { Files } from '../files.ts';
 import { basename, joinPath } from '../paths.ts';
 import { jsonlRecords } from './jsonl.ts';

@@ -1,6 +1,7 @@
 /** The scenarios of a code world: their names, from its published files. */
 import { AGENT_WORLD_FOLDERS } from '../../formats/agentWorld.ts';
-import { AWM_FILES, keyOf, scenarioKey } from '../../formats/awm.ts';
+import { keyOf, scenarioKey } from '../../formats/awm.ts';
+import { AWM_FILES } from '../../formats/awmFiles.ts';
 import { recordProblem } from '../dataset/dataset.ts';
 import { jsonlRecords } from '../dataset/jsonl.ts';
 import { NotUtf8 } from '../dataset/text.ts';

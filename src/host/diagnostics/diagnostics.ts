@@ -10,7 +10,6 @@ import type { StoredValues } from '../launch/values/storedValues.ts';
 import type { DoAction, RegisterCommand, Services } from '../services.ts';
 import type { Log } from '../window/log.ts';
 import { setting } from '../window/settings.ts';
-import { diagnosticsText } from './diagnosticsText.ts';
 
 interface DiagnosticParts {
   readonly log: Log;
@@ -36,6 +35,7 @@ export function registerDiagnostics(
     const settings = Object.fromEntries(
       Object.keys(DEFAULTS).map((name) => [`rollout.${name}`, setting(name as SettingName)]),
     ); // keys of the table
+    const { diagnosticsText } = await import('./diagnosticsText.ts');
     const text = diagnosticsText({
       product: PRODUCT,
       editor: `${vscode.env.appName} ${vscode.version}`,

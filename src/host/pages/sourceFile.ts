@@ -5,7 +5,7 @@ import { candidatesOf, scenarioCodeOf } from '../../client/sourcePaths.ts';
 import { StudioError } from '../../common/errors.ts';
 import { type SubmittedScenario, scenarioCodeFile } from '../../config/submission/world.ts';
 import { modulesOf, type Submission, scenariosOf, submission as submissionSchema } from '../../config/submission.ts';
-import { looseFile } from '../../formats/awm.ts';
+import { looseFile } from '../../formats/awmFiles.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { Place } from '../../trace/schema.ts';
 import { currentLine } from '../../trace/toolCalls/errorLines.ts';

@@ -5,7 +5,7 @@ import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { relative } from '../../config/paths.ts';
 import { AGENT_WORLD_FOLDERS } from '../../formats/agentWorld.ts';
-import { AWM_FILES } from '../../formats/awm.ts';
+import { AWM_FILES } from '../../formats/awmFiles.ts';
 import { findFiles } from '../files/findFiles.ts';
 import { exists } from '../files/workspaceFiles.ts';
 import { writeTypes } from '../files/writeTypes.ts';

@@ -8,7 +8,8 @@ import { extractedFiles } from '../../../src/client/published/extract.ts';
 import { problemText } from '../../../src/client/published/problems.ts';
 import { scenarioNamed } from '../../../src/client/published/worlds.ts';
 import { StudioError } from '../../../src/common/errors.ts';
-import { AWM_FILES, keyAtStart, scenarioKey } from '../../../src/formats/awm.ts';
+import { keyAtStart, scenarioKey } from '../../../src/formats/awm.ts';
+import { AWM_FILES } from '../../../src/formats/awmFiles.ts';
 import { scenarioRows, writeAwmFolder, writePart } from '../../support/awmFolder.ts';
 
 const { signal } = new AbortController();

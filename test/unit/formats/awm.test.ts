@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { looseFile, looseFileAt } from '../../../src/formats/awm.ts';
+import { looseFile, looseFileAt } from '../../../src/formats/awmFiles.ts';
 
 describe('looseFileAt', () => {
   it('reads what looseFile writes, on every system', () => {

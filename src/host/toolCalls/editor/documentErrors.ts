@@ -1,7 +1,7 @@
 /** Finds the lines of a document where calls of a batch failed: of a module, or of an extracted scenario's code. */
 import type * as vscode from 'vscode';
 import { Range } from 'vscode';
-import { looseFileAt } from '../../../formats/awm.ts';
+import { looseFileAt } from '../../../formats/awmFiles.ts';
 import { currentLine, type ErrorLine, errorLines } from '../../../trace/toolCalls/errorLines.ts';
 import { isSame } from '../state/definitions.ts';
 import type { BatchErrors, ToolStatistics } from '../state/toolStatistics.ts';

@@ -1,7 +1,7 @@
 /** Files of extracted scenarios that replace what the published rows have. */
 import path from 'node:path';
 import * as vscode from 'vscode';
-import { isLoosePart, isVerifier, looseFile } from '../../../formats/awm.ts';
+import { isLoosePart, isVerifier, looseFile } from '../../../formats/awmFiles.ts';
 import { exists } from '../../files/workspaceFiles.ts';
 
 /** Returns the file from which a part of a scenario is read. undefined: it is read from the rows. */

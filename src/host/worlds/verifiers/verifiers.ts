@@ -3,7 +3,7 @@
  * Nothing runs before one is saved, or its lens is clicked.
  */
 import * as vscode from 'vscode';
-import { AWM_FILES, looseFileAt } from '../../../formats/awm.ts';
+import { AWM_FILES, looseFileAt } from '../../../formats/awmFiles.ts';
 import { SECTION } from '../../contributions/settings.ts';
 import { exists } from '../../files/workspaceFiles.ts';
 import type { RegisterCommand, Services } from '../../services.ts';
