@@ -33,10 +33,10 @@ const CONCURRENCY: Readonly<Record<string, number>> = {
   unit: 2,
   contract: 2,
   process: 5,
-  deep: 2,
+  deep: 4,
   webview: 2,
   vscode: 2,
-  worlds: 1,
+  worlds: 2,
 };
 /** Suites whose files share processes. */
 const SHARDED = new Set(['unit']);
