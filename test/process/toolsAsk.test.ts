@@ -141,6 +141,32 @@ describe('context.ask', () => {
     assert.deepEqual([again, asked], [1, ['x first', 'x first', 'x second']]);
   });
 
+  it('is made a third time on a thread of its own, which no other call can end', async () => {
+    const asked = Array.from({ length: 4 }, () => Promise.withResolvers<undefined>());
+    const answered = Promise.withResolvers<undefined>();
+    let [again, questions] = [0, 0];
+    const slow = {
+      ...context((question) => {
+        asked[questions++]?.resolve(undefined);
+        if (again < 2) return new Promise(() => undefined);
+        return answered.promise.then(() => shout(question));
+      }),
+      onAgain: () => {
+        again++;
+      },
+    };
+    const answer = callTool(tools, 'patient', { text: 'x' }, slow);
+    for (const { promise } of asked.slice(0, 2)) {
+      await promise;
+      await assert.rejects(callTool(tools, 'crowd', {}, context()));
+    }
+    await asked[2]!.promise;
+    await assert.rejects(callTool(tools, 'crowd', {}, context()));
+    answered.resolve(undefined);
+    assert.deepEqual((await answer).response, ['X FIRST', 'X SECOND']);
+    assert.equal(again, 2);
+  });
+
   it('works in worlds, their verifiers, and scorers, with their own models', async () => {
     const world = openWorld(
       { name: 'notes', file: 'notes.world.yaml', kind: 'module', module, models, perturb: [] },

@@ -21,8 +21,11 @@ const PATIENCE_MS = 10;
 const MIN_UTILIZATION = 0.5;
 /** Maximum number of concurrent calls per thread while more threads could be started. */
 const MAX_CALLS_PER_THREAD = 16;
-/** How often a pure call is repeated if another call ended its thread. */
-const RERUNS = 2;
+/**
+ * How often a pure call runs on shared threads if other calls end them. Then it runs on a thread of its own, which no
+ * other call can end.
+ */
+const SHARED_RUNS = 2;
 
 interface Job {
   readonly op: Operation;
@@ -230,12 +233,19 @@ export class ModulePool {
       },
       (error: unknown) => {
         const isInnocent = error instanceof ThreadLost && !error.guilty;
-        if (isInnocent && job.repeatable && job.runs <= RERUNS && !this.#closed) {
-          job.sinks.onAgain?.();
+        if (!isInnocent || !job.repeatable || this.#closed) {
+          job.answer.reject(error);
+          return;
+        }
+        job.sinks.onAgain?.();
+        if (job.runs < SHARED_RUNS) {
           this.#waiting.push(job);
           this.#pump();
         } else {
-          job.answer.reject(error);
+          this.runAlone(job.op, job.sinks).then(
+            (answer) => job.answer.resolve(answer),
+            (failure: unknown) => job.answer.reject(failure),
+          );
         }
       },
     );
