@@ -23,7 +23,7 @@ export function withSetAside(file: string, text: string, tasks: readonly string[
   return `${text.slice(0, from)}${line}${text.slice(to)}`;
 }
 
-/** A file in JSON, or in one pair of braces, is written anew. */
+/** A file in JSON, or in one pair of braces, is written again as a whole. */
 function withMember(document: Document.Parsed, tasks: readonly string[]): string {
   const { [KEY]: _, ...value } = document.toJS() as Record<string, unknown>; // a map
   return `${JSON.stringify({ ...value, ...(tasks.length === 0 ? {} : { [KEY]: tasks }) }, null, 2)}\n`;

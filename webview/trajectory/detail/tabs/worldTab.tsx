@@ -8,6 +8,7 @@ import type { TrajectoryModel } from '../../../../src/trace/model.ts';
 import type { EventOf } from '../../../../src/trace/schema.ts';
 import { worldMark } from '../../../../src/trace/worldMarks.ts';
 import { Dropdown } from '../../../components/controls.tsx';
+import { Switch } from '../../../components/switch.tsx';
 import { recall, remember } from '../../../host/memory.ts';
 import type { TrajectoryView } from '../../view.ts';
 import { WorldList } from '../parts/worldList.tsx';
@@ -27,6 +28,10 @@ const NONE: Readonly<Record<Since, string>> = {
 const SHOWN_KEY = 'world.rows';
 const shownRows = z.enum(['all', 'changes']);
 type ShownRows = z.infer<typeof shownRows>;
+const ROWS = [
+  { value: 'all', text: 'All rows', title: 'Show whole tables as they are at this step' },
+  { value: 'changes', text: 'Changes', title: 'Show the rows that changed' },
+] as const;
 
 export function WorldTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
   const { model } = view.data;
@@ -51,7 +56,7 @@ export function WorldTab({ view, subject }: { readonly view: TrajectoryView; rea
     subject,
     own,
     reached,
-    rows: <RowsSwitch shown={shown} onShow={show} />,
+    rows: <Switch label="Rows" options={ROWS} value={shown} onChange={show} />,
     mark: <Mark mark={mark} />,
   };
   return shown === 'all' ? <WholeTables {...props} template={template} /> : <Changes {...props} />;
@@ -100,20 +105,6 @@ function Changes({ view, subject, own, reached, rows, mark }: ChangesProps) {
       {mark}
       {changes.length === 0 ? <p class="remark">{NONE[since]}</p> : <WorldList view={view} changes={changes} />}
     </>
-  );
-}
-
-function RowsSwitch({ shown, onShow }: { readonly shown: ShownRows; readonly onShow: (rows: ShownRows) => void }) {
-  const button = (rows: ShownRows, text: string, title: string) => (
-    <button type="button" aria-pressed={shown === rows} title={title} onClick={() => onShow(rows)}>
-      {text}
-    </button>
-  );
-  return (
-    <div class="world-switch" role="group" aria-label="Rows">
-      {button('all', 'All rows', 'Show whole tables as they are at this step')}
-      {button('changes', 'Changes', 'Show the rows that changed')}
-    </div>
   );
 }
 
