@@ -8,10 +8,12 @@
 import { z } from 'zod';
 import { faultCounts } from './schema/faults.ts';
 import { blobRef, int, json, part, sha } from './schema/parts.ts';
+import { prediction } from './schema/prediction.ts';
 import { totals } from './schema/totals.ts';
 import { change, worldOpen, worldOutcome } from './schema/world.ts';
 
 export { type BlobRef, type Part, part } from './schema/parts.ts';
+export type { Prediction } from './schema/prediction.ts';
 export { type SideUsage, sideUsage, type Totals, totals } from './schema/totals.ts';
 export { type Change, change, WORLD_OUTCOMES, type WorldOutcome, worldOutcome } from './schema/world.ts';
 
@@ -247,6 +249,8 @@ const eventData = {
       parts: z.record(z.string(), z.number()).optional(),
       checks: z.array(check).optional(),
       explanation: z.string().optional(),
+      /** The score compares it with what the agent saw. */
+      prediction: prediction.optional(),
       error: traceError.optional(),
     }),
   hold: () =>
