@@ -8,7 +8,7 @@ import type { Files } from '../config/files.ts';
 import { type LoadedBatch, type LoadOptions, loadBatch } from '../config/load.ts';
 import { SANDBOX_MODES, type SandboxMode } from '../config/schema/sandboxSection.ts';
 import { hasErrors, type Problem, problemsError } from '../config/source/problem.ts';
-import { agentsOf, type Submission } from '../config/submission.ts';
+import { type Submission, toolsOf } from '../config/submission.ts';
 import { scenariosOf } from '../config/submit/scenarios.ts';
 import { type BuiltSubmission, buildSubmission, type SubmitPorts } from '../config/submit.ts';
 import { type Bundle, bundleModule } from '../tools/bundle.ts';
@@ -122,12 +122,12 @@ export function submitPorts(
 
 /** Throws StudioError `forbidden` if files name a file or folder outside `within` for programs. */
 export async function requireFolders(
-  { agent, sandbox }: Pick<Submission, 'agent' | 'sandbox'>,
+  { agent, world, sandbox }: Pick<Submission, 'agent' | 'world' | 'sandbox'>,
   within: string | undefined,
 ): Promise<void> {
   if (within === undefined) return;
-  const servers = agentsOf({ agent }).flatMap(({ tools }) =>
-    tools.flatMap((set) => (set.kind === 'mcp' && 'command' in set.server ? [set.server] : [])),
+  const servers = toolsOf({ agent, world }).flatMap((set) =>
+    set.kind === 'mcp' && 'command' in set.server ? [set.server] : [],
   );
   const named = servers.flatMap(({ command, args, cwd = within }) => [
     cwd,

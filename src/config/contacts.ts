@@ -1,5 +1,12 @@
 /** Lists what a submission names on the network: the addresses that its workers and the server may have to reach. */
-import { agentsOf, type Submission, type SubmittedModel, type SubmittedTools, sideModelsOf } from './submission.ts';
+import {
+  agentsOf,
+  type Submission,
+  type SubmittedModel,
+  type SubmittedTools,
+  sideModelsOf,
+  toolsOf,
+} from './submission.ts';
 
 interface Contacts {
   /** URLs for workers, with unresolved `${env:…}`: model servers, MCP servers, and services of built-in tools. */
@@ -9,13 +16,12 @@ interface Contacts {
 }
 
 export function contactsOf({ agent, world, scorer, notify }: Submission): Contacts {
-  const agents = agentsOf({ agent });
   const models: readonly SubmittedModel[] = [
-    ...agents.map(({ model }) => model),
+    ...agentsOf({ agent }).map(({ model }) => model),
     ...sideModelsOf({ agent, world, scorer }).map(({ model }) => model),
   ];
   const endpoints = models.flatMap((model) => model.endpoints);
-  const tools = agents.flatMap((each) => each.tools.flatMap(toolContacts));
+  const tools = toolsOf({ agent, world }).flatMap(toolContacts);
   return {
     workers: [...new Set([...endpoints, ...tools])],
     server: [...new Set([...endpoints, ...(notify === undefined ? [] : [notify.url])])],

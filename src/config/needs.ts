@@ -8,11 +8,11 @@ import { basename } from './paths.ts';
 import { type CodeSettings, languagesOf } from './schema/builtinSettings.ts';
 import type { BUILTINS } from './schema/toolEntry.ts';
 import {
-  agentsOf,
   type Submission,
   type SubmittedPods,
   type SubmittedTools,
   type SubmittedWorld,
+  toolEntriesOf,
 } from './submission.ts';
 
 /** A program that a part of a submission needs. */
@@ -131,8 +131,8 @@ export function hasProgram(
 /** Returns everything a submission needs. */
 export function needsOf(submission: Submission): Need[] {
   const { world } = submission;
-  const needs = agentsOf(submission).flatMap(({ tools, file }) =>
-    tools.flatMap((entry) => toolNeeds(entry, locationOf(entry.position, file))),
+  const needs = toolEntriesOf(submission).flatMap(({ entry, file }) =>
+    toolNeeds(entry, locationOf(entry.position, file)),
   );
   if (world === undefined) return needs;
   for (const name of world.needs ?? [])

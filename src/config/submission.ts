@@ -8,13 +8,9 @@
 import { z } from 'zod';
 import { hashOf } from '../common/hash.ts';
 import { DEFAULTS } from './defaults.ts';
-import { builtinSettings } from './schema/builtinSettings.ts';
-import { processLimits } from './schema/processLimits.ts';
 import { MODULE_PROCESSES, SANDBOX_MODES } from './schema/sandboxSection.ts';
-import { BUILTINS } from './schema/toolEntry.ts';
 import {
   json,
-  needs,
   position,
   type SubmittedModel,
   type SubmittedModule,
@@ -22,6 +18,7 @@ import {
   submittedModels,
   submittedModule,
 } from './submission/parts.ts';
+import { type SubmittedTools, submittedTools } from './submission/tools.ts';
 import { type SubmittedCodeWorld, type SubmittedWorld, submittedWorld } from './submission/world.ts';
 
 export {
@@ -31,52 +28,13 @@ export {
   type SubmittedModule,
   submittedModel,
 } from './submission/parts.ts';
+export { type SubmittedTools, submittedTools } from './submission/tools.ts';
 export type {
   SubmittedCodeWorld,
   SubmittedModuleWorld,
   SubmittedSimulatedWorld,
   SubmittedWorld,
 } from './submission/world.ts';
-
-export const submittedTools = z.discriminatedUnion('kind', [
-  z.object({
-    kind: z.literal('module'),
-    module: submittedModule,
-    secrets: z.record(z.string(), z.string()).optional(),
-    models: submittedModels,
-    position: position.optional(),
-    needs,
-  }),
-  z.object({
-    kind: z.literal('mcp'),
-    name: z.string(),
-    position: position.optional(),
-    needs,
-    limits: processLimits.optional(),
-    server: z.union([
-      z.object({
-        command: z.string(),
-        args: z.array(z.string()),
-        env: z.record(z.string(), z.string()),
-        cwd: z.string().optional(),
-      }),
-      z.object({ url: z.string(), headers: z.record(z.string(), z.string()) }),
-    ]),
-    /** One connection for all rollouts of a worker instead of one each. */
-    shared: z.boolean(),
-    /** Tools to use. Default: all. */
-    tools: z.array(z.string()).optional(),
-  }),
-  z.object({
-    kind: z.literal('builtin'),
-    name: z.enum(BUILTINS),
-    settings: builtinSettings.optional(),
-    limits: processLimits.optional(),
-    position: position.optional(),
-    needs,
-  }),
-]);
-export type SubmittedTools = z.infer<typeof submittedTools>;
 
 export const answerRule = z.union([
   z.object({ kind: z.literal('last_message') }),
@@ -334,9 +292,21 @@ export function handoffToolName(member: string): string {
   return `hand_off_to_${member}`;
 }
 
-/** Returns the tools of all agents of a submission. */
-export function toolsOf(value: Pick<Submission, 'agent'>): SubmittedTools[] {
-  return agentsOf(value).flatMap(({ tools }) => tools);
+/** Tools as a file of a submission names them. */
+interface ToolEntry {
+  readonly entry: SubmittedTools;
+  /** The file. */
+  readonly file: string;
+}
+
+/** Returns everything that workers open to get tools, with the files that name it. */
+export function toolEntriesOf(value: Pick<Submission, 'agent' | 'world'>): ToolEntry[] {
+  return agentsOf(value).flatMap(({ tools, file }) => tools.map((entry) => ({ entry, file })));
+}
+
+/** Returns everything that workers open to get tools. */
+export function toolsOf(value: Pick<Submission, 'agent' | 'world'>): SubmittedTools[] {
+  return toolEntriesOf(value).map(({ entry }) => entry);
 }
 
 /** A model other than the agents', and the name under which its calls are recorded. */
@@ -349,7 +319,7 @@ export interface NamedModel {
 export function sideModelsOf({ agent, world, scorer }: Pick<Submission, 'agent' | 'world' | 'scorer'>): NamedModel[] {
   const asked = [
     world?.models,
-    ...toolsOf({ agent }).map((entry) => (entry.kind === 'module' ? entry.models : undefined)),
+    ...toolsOf({ agent, world }).map((entry) => (entry.kind === 'module' ? entry.models : undefined)),
     scorer.kind === 'module' ? scorer.models : undefined,
   ];
   return [

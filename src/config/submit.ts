@@ -219,7 +219,9 @@ export async function buildTools(
 ): Promise<Pick<BuiltAgent, 'blobs'> & { readonly tools: SubmittedTools[] }> {
   const bundles = new Bundles(ports);
   const tools = await Promise.all(
-    agent.file.tools.map((entry, index) => submittedTools(entry, index, { ...agent, root }, ports.files, bundles)),
+    agent.file.tools.map((entry, index) =>
+      submittedTools(entry, ['tools', index], { ...agent, root }, ports.files, bundles),
+    ),
   );
   return { tools: tools.flat(), blobs: { [Symbol.asyncIterator]: () => bundles.blobs() } };
 }

@@ -8,7 +8,7 @@ import { type FileKind, fileKind } from '../common/fileKinds.ts';
 import { configFilesUnder } from '../config/checkFiles.ts';
 import { formatOf } from '../config/dataset/dataset.ts';
 import type { Files } from '../config/files.ts';
-import { MODULE_ENDINGS } from '../config/load/agent.ts';
+import { MODULE_ENDINGS } from '../config/load/tools.ts';
 import type { ParsedFile, PlaceInFile } from '../config/source/parse.ts';
 import { Segments } from '../config/source/segments.ts';
 import { CachedFiles, textOf } from './workspace/cachedFiles.ts';

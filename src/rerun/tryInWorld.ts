@@ -7,7 +7,7 @@ import { submitPorts } from '../client/submitFile.ts';
 import { workspaceRoot } from '../client/workspace.ts';
 import { StudioError } from '../common/errors.ts';
 import { seedOf } from '../common/hash.ts';
-import { MODULE_ENDINGS } from '../config/load/agent.ts';
+import { MODULE_ENDINGS } from '../config/load/tools.ts';
 import { loadBatch } from '../config/load.ts';
 import { relative } from '../config/paths.ts';
 import { problemsError } from '../config/source/problem.ts';

@@ -7,7 +7,7 @@ import { diskFiles } from '../client/disk.ts';
 import { submitPorts } from '../client/submitFile.ts';
 import { workspaceRoot } from '../client/workspace.ts';
 import { errorText, StudioError } from '../common/errors.ts';
-import { MODULE_ENDINGS } from '../config/load/agent.ts';
+import { MODULE_ENDINGS } from '../config/load/tools.ts';
 import { loadAgent } from '../config/load.ts';
 import { problemsError } from '../config/source/problem.ts';
 import type { SubmittedTools } from '../config/submission.ts';

@@ -136,7 +136,7 @@ async function withAgent(base: BuiltSubmission, file: string, place: ForkPlace):
     secrets,
     blobs,
   } = await buildAgent(loaded.value, root, submitPorts(files, root, env, within));
-  await requireFolders({ agent }, within);
+  await requireFolders({ agent, world: undefined }, within);
   const submission = { ...base.submission, agent, product: PRODUCT };
   return {
     ...base,

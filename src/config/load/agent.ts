@@ -1,15 +1,11 @@
 /** Checks of an agent file beyond its schema: the files it names, its answer rule, contradicting limits. */
 
-import { basename } from '../paths.ts';
 import { type AgentFile, agentFile } from '../schema/agentFile.ts';
-import type { ToolEntry } from '../schema/toolEntry.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
-import { describeValue } from '../source/validate.ts';
-import { checkModel, checkModels } from './model.ts';
+import { checkModel } from './model.ts';
 import type { Mention, PromptText, Reading } from './reading.ts';
 import { type LoadedTeam, readTeam, worksItself } from './team.ts';
-
-export const MODULE_ENDINGS = ['.ts', '.mts', '.cts', '.tsx', '.js', '.mjs', '.cjs', '.jsx'] as const;
+import { checkTools } from './tools.ts';
 
 export interface LoadedAgent {
   readonly path: string;
@@ -58,7 +54,7 @@ export async function readAgent(
   if (works && !(parsed.has(['team']) && value.team === undefined)) checkWorker(reading, parsed, value);
   if (value.model !== undefined) checkModel(reading, parsed, ['model'], value.model);
   const prompt = value.prompt === undefined ? undefined : await reading.prompt(parsed, ['prompt'], value.prompt);
-  if (value.tools !== undefined) await checkTools(reading, parsed, value.tools);
+  if (value.tools !== undefined) await checkTools(reading, parsed, ['tools'], value.tools);
   if (value.answer !== undefined) checkAnswer(reading, parsed, value.answer);
   checkLimits(reading, parsed, value);
   const { team } = value;
@@ -105,53 +101,6 @@ function checkWorker(reading: Reading, parsed: ParsedFile, value: Partial<AgentF
 /** Returns an agent and all members of its team, including nested ones. */
 export function withMembers(parts: AgentParts): AgentParts[] {
   return [parts, ...parts.members.flatMap(withMembers)];
-}
-
-async function checkTools(reading: Reading, parsed: ParsedFile, tools: readonly ToolEntry[]): Promise<void> {
-  const seen = new Map<string, number>();
-  const checkUnique = (what: string, index: number, at: Path, hint: string): void => {
-    const first = seen.get(what);
-    if (first === undefined) seen.set(what, index);
-    else reading.report(parsed, at, { code: 'conflict', message: `${what} is listed twice in \`tools\``, hint });
-  };
-  for (const [index, entry] of tools.entries()) {
-    const at: Path = ['tools', index];
-    if (entry.module !== undefined) {
-      await reading.locate(parsed, [...at, 'module'], entry.module, MODULE_ENDINGS);
-      checkModels(reading, parsed, [...at, 'models'], entry.models);
-      checkUnique(`the module \`${entry.module}\``, index, [...at, 'module'], 'Remove one of them.');
-    } else if (entry.mcp !== undefined) {
-      const { url } = entry.mcp;
-      if (url !== undefined && !url.includes('${env:') && !/^https?:\/\/[^\s/]+/.test(url)) {
-        reading.report(parsed, [...at, 'mcp', 'url'], {
-          code: 'value',
-          message: `\`tools[${index}].mcp.url\` must be a URL, not ${describeValue(url)}`,
-          hint: 'For example, write `http://localhost:3000/mcp`.',
-        });
-      }
-      checkUnique(`an MCP server \`${mcpName(entry)}\``, index, at, 'Add a unique `name:` to each.');
-    }
-    entry.builtin?.forEach((name, position) =>
-      checkUnique(`the built-in \`${name}\``, index, [...at, 'builtin', position], 'Remove one of them.'),
-    );
-  }
-}
-
-/** Programs that only start the program named by their first plain argument. */
-const RUNNERS = /^(npx|bunx|pnpx|uvx|uv|pipx|node|deno|bun|python3?|docker)(\.exe|\.cmd)?$/i;
-
-/** Returns the display name of an MCP server: its `name`, or one derived from its command or URL. */
-export function mcpName(entry: ToolEntry): string {
-  if (entry.name !== undefined) return entry.name;
-  const { command, args = [], url, catalogued } = entry.mcp ?? {};
-  if (catalogued !== undefined) return catalogued;
-  if (url !== undefined) return /^https?:\/\/(?:[^@/]*@)?([^/?#]+)/.exec(url)?.[1] ?? 'mcp';
-  const program = basename(command ?? '');
-  const subject = RUNNERS.test(program)
-    ? (args.find((arg) => !arg.startsWith('-') && arg !== 'run') ?? program)
-    : program;
-  const plain = basename(subject.replace(/(?<=.)@[\w.^~-]+$/, '')).replace(/\.(exe|cmd|[cm]?[jt]s|py)$/i, '');
-  return plain === '' || plain.includes('${') ? 'mcp' : plain;
 }
 
 function checkAnswer(reading: Reading, parsed: ParsedFile, answer: AgentFile['answer']): void {

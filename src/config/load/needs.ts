@@ -5,8 +5,9 @@ import { builtinNeed, commandNeed, hasProgram, type Need, unmetText } from '../n
 import type { BatchFile } from '../schema/batchFile.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
 import { CATALOGUE } from '../tools/mcp/catalogue.ts';
-import { type AgentParts, mcpName, withMembers } from './agent.ts';
+import { type AgentParts, withMembers } from './agent.ts';
 import type { Reading } from './reading.ts';
+import { mcpName } from './tools.ts';
 import type { WorldParts } from './world.ts';
 
 export function checkNeeds(

@@ -5,8 +5,8 @@ import { compileCondition, type Query } from '../../trace/query.ts';
 import type { PerturbRule } from '../schema/perturbSection.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
 import type { Problem } from '../source/problem.ts';
-import { MODULE_ENDINGS } from './agent.ts';
 import type { Reading } from './reading.ts';
+import { MODULE_ENDINGS } from './tools.ts';
 
 /** What is known before a call is made. */
 const VARIABLES: ReadonlySet<string> = new Set(['tool', 'step', 'agent', 'task', 'attempt']);

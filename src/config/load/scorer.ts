@@ -1,10 +1,11 @@
 import { fileKind } from '../../common/fileKinds.ts';
 import { batchFile, type ScorerSection, scorerFile } from '../schema/batchFile.ts';
 import type { ParsedFile } from '../source/parse.ts';
-import { checkPattern, MODULE_ENDINGS } from './agent.ts';
+import { checkPattern } from './agent.ts';
 import type { DatasetLook } from './dataset.ts';
 import { checkModel, checkModels } from './model.ts';
 import type { PromptText, Reading } from './reading.ts';
+import { MODULE_ENDINGS } from './tools.ts';
 import { type LoadedWorld, readWorld } from './world.ts';
 
 /** The scorer of a file. */

@@ -4,7 +4,6 @@ import type { ModelSection } from '../schema/modelSection.ts';
 import { simulatedWorldKeys } from '../schema/simulatedWorld.ts';
 import { WORLD_KINDS, type WorldFile, worldFile } from '../schema/worldFile.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
-import { MODULE_ENDINGS } from './agent.ts';
 import type { DatasetLook } from './dataset.ts';
 import { checkModel, checkModels } from './model.ts';
 import { checkRules } from './perturb.ts';
@@ -12,6 +11,7 @@ import { checkPlaceholders } from './placeholders.ts';
 import type { Mention, PromptText, Reading } from './reading.ts';
 import { checkScenario, readScenarios, type Scenarios } from './scenarios.ts';
 import { readSimulation, type Simulation } from './simulated.ts';
+import { MODULE_ENDINGS } from './tools.ts';
 
 interface LoadedFile {
   readonly path: string;

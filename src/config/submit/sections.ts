@@ -2,9 +2,10 @@
 import { StudioError } from '../../common/errors.ts';
 import { DEFAULTS } from '../defaults.ts';
 import type { Files } from '../files.ts';
-import { type LoadedAgent, mcpName } from '../load/agent.ts';
+import type { LoadedAgent } from '../load/agent.ts';
 import { endpointsOf } from '../load/model.ts';
 import { afterOf, worksItself } from '../load/team.ts';
+import { mcpName } from '../load/tools.ts';
 import type { LoadedCodeWorld, LoadedModuleWorld, LoadedSimulatedWorld, LoadedWorld } from '../load/world.ts';
 import type { LoadedBatch } from '../load.ts';
 import { impliedNeeds } from '../needs.ts';
@@ -52,7 +53,9 @@ export async function submittedAgent(
   bundles: Bundles,
 ): Promise<SubmittedAgent> {
   const [tools, members] = await Promise.all([
-    Promise.all(file.tools.map((entry, index) => submittedTools(entry, index, { path, parsed, root }, files, bundles))),
+    Promise.all(
+      file.tools.map((entry, index) => submittedTools(entry, ['tools', index], { path, parsed, root }, files, bundles)),
+    ),
     Promise.all(
       (team?.members ?? []).map(
         async (member, index): Promise<SubmittedMember> => ({
@@ -180,15 +183,16 @@ function submittedModel(model: ModelSection): SubmittedModel {
   };
 }
 
+/** Returns what an entry at `at` of the file of an agent or a world opens. */
 export async function submittedTools(
   entry: ToolEntry,
-  index: number,
-  agent: { readonly path: string; readonly parsed: ParsedFile; readonly root: string },
+  at: Path,
+  owner: { readonly path: string; readonly parsed: ParsedFile; readonly root: string },
   files: Files,
   bundles: Bundles,
 ): Promise<SubmittedTools[]> {
-  const { path, parsed, root } = agent;
-  const position = placeOf(parsed, ['tools', index], root);
+  const { path, parsed, root } = owner;
+  const position = placeOf(parsed, at, root);
   const programs = [
     ...(entry.needs ?? []),
     ...(entry.mcp?.catalogued === undefined ? [] : CATALOGUE[entry.mcp.catalogued].needs),

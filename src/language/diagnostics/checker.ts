@@ -5,7 +5,7 @@
 
 import { sleep } from '../../common/abort.ts';
 import { fileKind } from '../../common/fileKinds.ts';
-import { MODULE_ENDINGS } from '../../config/load/agent.ts';
+import { MODULE_ENDINGS } from '../../config/load/tools.ts';
 import { type Problem, sortProblems } from '../../config/source/problem.ts';
 import type { Workspace } from '../workspace.ts';
 import { type CheckResult, checkFile } from './check.ts';

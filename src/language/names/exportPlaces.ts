@@ -1,7 +1,7 @@
 /** Finds the occurrences of an export: in code, prompts, and files that reference tools. */
 import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
-import { MODULE_ENDINGS } from '../../config/load/agent.ts';
+import { MODULE_ENDINGS } from '../../config/load/tools.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
 import { moduleToolsOf, referencedFiles, referencingFiles } from '../workspace/relations.ts';
 import { Lines } from '../workspace/text.ts';

@@ -13,6 +13,7 @@ import {
   type SubmittedTools,
   sideModelsOf,
   submission,
+  toolsOf,
 } from '../../config/submission.ts';
 import type { Api } from '../../protocol/api.ts';
 
@@ -77,7 +78,7 @@ function placesOf({ agent, world, scorer, notify, pods, sandbox }: Submission): 
   ];
   return [
     ...models.map(modelPlace),
-    ...agentsOf({ agent }).flatMap(({ tools }) => tools.map(toolsPlace)),
+    ...toolsOf({ agent, world }).map(toolsPlace),
     ...(notify === undefined ? [] : [place(notify, notify.url, [requestsTo(notify.url)])]),
     ...(sandbox?.mode === 'off' ? [{ values: undefined, accesses: [NO_SANDBOX] }] : []),
     ...(sandbox?.network === true ? [{ values: undefined, accesses: [NETWORK] }] : []),

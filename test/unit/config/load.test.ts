@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DEFAULTS } from '../../../src/config/defaults.ts';
-import { mcpName } from '../../../src/config/load/agent.ts';
+import { mcpName } from '../../../src/config/load/tools.ts';
 import { type LoadedBatch, type LoadOptions, loadAgent, loadBatch, loadWorld } from '../../../src/config/load.ts';
 import { formatProblem } from '../../../src/config/source/problem.ts';
 import { memoryFiles } from '../../support/memoryFiles.ts';

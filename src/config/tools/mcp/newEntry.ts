@@ -1,4 +1,4 @@
-import { mcpName } from '../../load/agent.ts';
+import { mcpName } from '../../load/tools.ts';
 import type { NewEntry } from './addEntry.ts';
 import type { McpServer } from './clientFile.ts';
 

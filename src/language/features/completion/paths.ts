@@ -2,8 +2,8 @@
 import { CompletionItemKind } from 'vscode-languageserver-types';
 import { fileKind } from '../../../common/fileKinds.ts';
 import { formatOf } from '../../../config/dataset/dataset.ts';
-import { MODULE_ENDINGS } from '../../../config/load/agent.ts';
 import { isWorldFolder } from '../../../config/load/scenarios.ts';
+import { MODULE_ENDINGS } from '../../../config/load/tools.ts';
 import { dirname, joinPath, relative } from '../../../config/paths.ts';
 import type { FileRole } from '../../workspace/references.ts';
 import type { Workspace } from '../../workspace.ts';
