@@ -46,6 +46,12 @@ function changedData(event: TraceEvent, change: ValueChange): TraceEvent['data']
       const changes = changeAll(event.data.changes, (item) => changeOfWorld(item, change));
       return changes === event.data.changes ? event.data : { ...event.data, changes };
     }
+    case 'score': {
+      const { prediction } = event.data;
+      if (prediction?.response === undefined) return event.data;
+      const response = change.json(prediction.response);
+      return response === prediction.response ? event.data : { ...event.data, prediction: { ...prediction, response } };
+    }
     case 'edit': {
       const value = change.json(event.data.value);
       return value === event.data.value ? event.data : { ...event.data, value };

@@ -47,6 +47,15 @@ describe('spill', () => {
     assert.equal(spill(result('\u0001'.repeat(Math.ceil(INLINE_LIMIT / 6)))).blobs.length, 1);
   });
 
+  it('moves what was predicted for a call', async () => {
+    const s = new Stream();
+    const prediction = { world: 'twin', how: 'shadow', response: { text: BIG, $own: 1 } } as const;
+    s.add('score', { scorer: 'prediction', value: 1, passed: null, prediction }, { span: 1 });
+    const { blobs, back } = await roundTrip(s.events[0] as EventOf<'score'>);
+    assert.equal(blobs.length, 1);
+    assert.deepEqual(back.data.prediction, prediction);
+  });
+
   it('moves text as text and anything else as JSON, and restores both', async () => {
     const text = await roundTrip(result(BIG));
     assert.equal(text.blobs[0]!.media, 'text/plain');
