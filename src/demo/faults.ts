@@ -4,6 +4,7 @@
  * a repeated call may have another outcome, and a batch has the same outcomes in every run, in whatever order its calls
  * arrive.
  */
+import { type ErrorRates, FAULTY, WORLD_ERRORS } from './policy/deskWorld/seededErrors.ts';
 import { mix, Random } from './random.ts';
 
 export interface Faults {
@@ -34,6 +35,8 @@ export interface Faults {
   readonly key: string | undefined;
   /** How often the model makes mistakes, as a multiple of what its temperature causes. */
   readonly mistakes: number;
+  /** The errors of the world that the model plays; undefined: it is faithful. */
+  readonly worldErrors: ErrorRates | undefined;
 }
 
 export const NO_FAULTS: Faults = {
@@ -51,6 +54,7 @@ export const NO_FAULTS: Faults = {
   tools: true,
   key: undefined,
   mistakes: 1,
+  worldErrors: undefined,
 };
 
 type Reader = (text: string) => Partial<Faults>;
@@ -70,6 +74,7 @@ const READERS: Readonly<Record<string, Reader>> = {
   tools: (text) => ({ tools: oneOf(text, ['0', '1']) === '1' }),
   key: (text) => ({ key: text }),
   mistakes: (text) => ({ mistakes: number(text, 0, 100) }),
+  world: (text) => ({ worldErrors: worldErrors(text) }),
 };
 
 /**
@@ -118,6 +123,23 @@ function failure(text: string): { status: number; p: number } {
   if (status === undefined || Number(p) > 1)
     throw new RangeError('statuses with probabilities like `429:0.1,503:0.05`');
   return { status: Number(status), p: Number(p) };
+}
+
+function worldErrors(text: string): ErrorRates | undefined {
+  if (text === 'faithful') return undefined;
+  if (text === 'faulty') return FAULTY;
+  return Object.fromEntries(
+    text.split(',').map((part) => {
+      const [, name, p] = /^(\w+):(\d*\.?\d+)$/.exec(part.trim()) ?? [];
+      const kind = WORLD_ERRORS.find((known) => known === name);
+      if (kind === undefined || Number(p) > 1)
+        throw new RangeError(
+          `\`faithful\`, \`faulty\`, or errors with probabilities like \`forgotten:0.5,fails:0.1\` ` +
+            `(${WORLD_ERRORS.join(', ')})`,
+        );
+      return [kind, Number(p)];
+    }),
+  );
 }
 
 // ---- luck -------------------------------------------------------------------------------------------------------

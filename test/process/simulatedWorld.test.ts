@@ -1,5 +1,7 @@
 /** A world that a model plays, in a real worker that is killed: nobody is asked twice, and the agent sees the same. */
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { describe, it } from 'node:test';
 import { canonicalJson, type JsonObject } from '../../src/common/json.ts';
 import type { Submission } from '../../src/config/submission.ts';
@@ -34,6 +36,29 @@ describe('the simulation of the sample’s library', { timeout: 180_000 }, () =>
       assert.match(stdout, /library-sim \(simulated\) opened/);
       assert.match(stdout, /"title":"A Field Guide to\s+Clouds","due":"2026-04-06"\}\s+[\d.]+ m?s, simulated/);
       assert.match(stdout, /side {2}World model {2}demo, in check_out/);
+    } finally {
+      await bench.close();
+    }
+  });
+});
+
+describe('the faulty simulation of the sample’s library', { timeout: 180_000 }, () => {
+  it('runs offline, and the thinking of its model names each planted error', async () => {
+    const bench = new Bench();
+    try {
+      await bench.run(['init', 'desk'], { cwd: bench.folder });
+      const cwd = bench.path('desk');
+      const file = path.join(cwd, 'worlds', 'library-sim.world.yaml');
+      const world = readFileSync(file, 'utf8');
+      writeFileSync(file, world.replace(/endpoint: .*/, "endpoint: 'demo:?world=faulty'"));
+      const { batch } = await bench.json<{ batch: string }>(
+        ['run', 'batches/simulated.batch.yaml', '--attempts', '1'],
+        { cwd },
+      );
+      const report = await bench.json<{ attempts: number; scored: number }>(['report', batch], { cwd });
+      assert.deepEqual([report.attempts, report.scored], [10, 10]);
+      const { stdout } = await bench.run(['tail', `${batch}/pay-and-borrow/1`, '--json'], { cwd });
+      assert.match(stdout, /this world errs on purpose\. Planted error: \w+/);
     } finally {
       await bench.close();
     }

@@ -128,7 +128,7 @@ export class ChatCall {
     const available = faults.context - this.#prompt.count;
     const maxTokens = Math.min(available, request.max_completion_tokens ?? request.max_tokens ?? available);
     const stops = typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []);
-    const turn = thinkAloud(decide(request, this.#seed, faults.mistakes), faults);
+    const turn = thinkAloud(decide(request, this.#seed, faults), faults);
     return {
       id: this.#id,
       created: Math.floor(Date.now() / 1000),

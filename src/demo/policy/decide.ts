@@ -2,18 +2,21 @@
  * Decides what the demo model says next. It is a set of rules, not a language model, and stores nothing between
  * requests: it knows only the conversation in the request. The first of these that matches is used:
  *
- * 1. directions: the user's message says which tools to call (`directions.ts`);
- * 2. the judge: the system prompt makes it one (`judge.ts`);
- * 3. the world model: the system prompt makes it the environment of an agent in the sample's library (`deskWorld/`);
- * 4. the simulated user: the system prompt makes it one (`user.ts`);
- * 5. the summary: the last message asks to sum up the conversation (`summary.ts`);
- * 6. a team: the tools hand off or delegate to other agents, or the system prompt says to only look things up
+ * 1. the judge of a world: the system prompt asks for five marks (`worldJudge.ts`);
+ * 2. directions: the user's message says which tools to call (`directions.ts`);
+ * 3. the judge: the system prompt makes it one (`judge.ts`);
+ * 4. the world model: the system prompt makes it the environment of an agent in the sample's library (`deskWorld/`);
+ * 5. the simulated user: the system prompt makes it one (`user.ts`);
+ * 6. the summary: the last message asks to sum up the conversation (`summary.ts`);
+ * 7. a team: the tools hand off or delegate to other agents, or the system prompt says to only look things up
  *    (`team.ts`);
- * 7. the clerk at the sample workspace's lending desk: the tools of the desk are available (`desk/`);
- * 8. otherwise, it says what it is (`introduction.ts`).
+ * 8. the clerk at the sample workspace's lending desk: the tools of the desk are available (`desk/`);
+ * 9. otherwise, it says what it is (`introduction.ts`).
  *
- * Only the clerk makes mistakes. They follow from the seed, and a higher temperature causes more of them.
+ * Only the clerk and a faulty world make mistakes. They follow from the seed; a higher temperature causes more of the
+ * clerk's.
  */
+import type { Faults } from '../faults.ts';
 import { hashText, mix, Random } from '../random.ts';
 import { type ChatRequest, contentText } from '../request.ts';
 import type { Turn } from '../text/completion.ts';
@@ -26,20 +29,22 @@ import { isJudge, judge } from './judge.ts';
 import { isSummaryRequest, summary } from './summary.ts';
 import { delegate, lookUpOnly } from './team.ts';
 import { isUser, simulatedUser } from './user.ts';
+import { isWorldJudge, worldJudge } from './worldJudge.ts';
 
-/**
- * Returns the next turn. `seed`: the same request with the same seed gets the same turn. `mistakes`: multiplies the
- * temperature.
- */
-export function decide(request: ChatRequest, seed: number, mistakes: number): Turn {
+/** How the model errs: `mistakes` multiplies the clerk's temperature. */
+export type Manner = Pick<Faults, 'mistakes' | 'worldErrors'>;
+
+/** Returns the next turn. The same request with the same seed gets the same turn. */
+export function decide(request: ChatRequest, seed: number, { mistakes, worldErrors }: Manner): Turn {
   const conversation = readConversation(request.messages);
   const toolsAllowed = request.tool_choice !== 'none';
   const tools = new Set(toolsAllowed ? (request.tools ?? []).map((tool) => tool.function.name) : []);
+  if (isWorldJudge(conversation.system)) return worldJudge(conversation);
   const directed = readDirections(request.messages);
   if (directed !== undefined) return directed;
   if (isJudge(conversation.system)) return judge(conversation);
   const library = playedLibrary(conversation.system);
-  if (library !== undefined) return deskWorld(conversation, library);
+  if (library !== undefined) return deskWorld(conversation, library, seed, worldErrors);
   if (isUser(conversation.system)) return simulatedUser(conversation);
   if (isSummaryRequest(conversation)) return summary(conversation);
   const teamed = delegate(conversation, toolsAllowed ? (request.tools ?? []) : []) ?? lookUpOnly(conversation, tools);

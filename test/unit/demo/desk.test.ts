@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { NO_FAULTS } from '../../../src/demo/faults.ts';
 import { decide } from '../../../src/demo/policy/decide.ts';
 import { chatRequest } from '../../../src/demo/request.ts';
 import { type DemoServer, startDemoServer } from '../../support/demoServer.ts';
@@ -20,7 +21,7 @@ async function inLibrary<T>(id: string, use: (library: OpenSample) => Promise<T>
 /** The rules by themselves, without HTTP. */
 function rules(temperature: number): CallModel {
   return ({ messages, tools, seed }) => {
-    const turn = decide(chatRequest.parse({ messages, tools, temperature }), seed, 1);
+    const turn = decide(chatRequest.parse({ messages, tools, temperature }), seed, NO_FAULTS);
     const calls = turn.calls.map((call, i) => ({
       id: `call-${messages.length}-${i}`,
       type: 'function' as const,

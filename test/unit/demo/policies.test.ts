@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { NO_FAULTS } from '../../../src/demo/faults.ts';
 import { decide } from '../../../src/demo/policy/decide.ts';
 import { chatRequest } from '../../../src/demo/request.ts';
 import type { Turn } from '../../../src/demo/text/completion.ts';
@@ -19,7 +20,7 @@ function next(messages: ReplyMessage[], tools: string[] = []): Turn {
       tools: tools.map((name) => ({ type: 'function', function: { name } })),
     }),
     1,
-    1,
+    NO_FAULTS,
   );
 }
 
@@ -57,6 +58,56 @@ describe('directions', () => {
     assert.match(
       next([{ role: 'user', content: 'Please\nanswer in French.\nCall me.' }]).content,
       /I am the demo model/,
+    ));
+});
+
+describe('the judge of a world', () => {
+  const truth = '{"loan_id":"L-3001","title":"The Salt Road","due":"2026-04-03","renewals":1}';
+  const judged = (
+    simulated: string,
+    parts = (ours: string, theirs: string) => [
+      `# Simulated output\n\`\`\`\n${ours}\n\`\`\``,
+      `# Ground truth\n\`\`\`\n${theirs}\n\`\`\``,
+    ],
+  ): { scores: Record<string, number>; weaknesses: string[] } => {
+    const { content } = next([
+      { role: 'system', content: 'Judge format, factuality, … Answer in <final_evaluation>.' },
+      {
+        role: 'user',
+        content: `# Context\ncall renew_loan\n"The Salt Road"\n\n${parts(simulated, truth).join('\n\n')}`,
+      },
+    ]);
+    assert.match(content, /I am the demo model, and I judge by a rule/);
+    const json = /<final_evaluation>\n```json\n([^]*)\n```\n<\/final_evaluation>$/.exec(content)?.[1] ?? '';
+    return JSON.parse(json) as ReturnType<typeof judged>;
+  };
+  it('gives five marks by comparing values, in fences and in tags', () => {
+    const best = { format: 5, factuality: 5, consistency: 5, realism: 5, quality: 5 };
+    assert.deepEqual(judged(truth).scores, best);
+    const tags = (ours: string, theirs: string): string[] => [
+      `<simulated_output>\n${ours}\n</simulated_output>`,
+      `<ground_truth>\n${theirs}\n</ground_truth>`,
+    ];
+    assert.deepEqual(judged(truth, tags).scores, best);
+  });
+  it('lowers the mark that fits', () => {
+    const value = judged(truth.replace('1}', '2}'));
+    assert.deepEqual(value.scores, { format: 5, factuality: 4, consistency: 5, realism: 5, quality: 5 });
+    assert.deepEqual(value.weaknesses, ['$.renewals is 2, not 1']);
+    assert.equal(judged(truth.replace('The Salt Road', 'Emma')).scores['consistency'], 1);
+    assert.equal(judged(truth.replace('2026-04-03', '03/04/2026')).scores['realism'], 4);
+    assert.equal(judged(truth.replace(',"renewals":1', '')).scores['format'], 4);
+    assert.equal(judged(truth.slice(0, 30)).scores['format'], 1);
+    const failed = judged('Error (tool_error): Not allowed.');
+    assert.deepEqual(failed.scores, { format: 1, factuality: 1, consistency: 1, realism: 1, quality: 1 });
+  });
+  it('says what it misses', () =>
+    assert.match(
+      next([
+        { role: 'system', content: 'Judge factuality. Answer in <final_evaluation>.' },
+        { role: 'user', content: 'Hello' },
+      ]).content,
+      /found no simulated output/,
     ));
 });
 
@@ -133,16 +184,50 @@ describe('the summary', () => {
         tools: tools.map((name) => ({ type: 'function', function: { name } })),
       }),
       1,
-      1,
+      NO_FAULTS,
     );
     assert.deepEqual(turn.calls, [{ name: 'return_book', arguments: '{"loan_id":"L-1"}' }]);
+  });
+});
+
+describe('a conversation that began before the rollout', () => {
+  const tools = ['find_member', 'list_loans', 'find_books', 'return_book'];
+  it('is continued by the clerk', () => {
+    const turn = next(
+      [
+        { role: 'user', content: 'Good morning.' },
+        { role: 'assistant', content: 'Good morning. How can I help?' },
+        { role: 'user', content: 'Jonas Lind returns "Night Ferry".' },
+      ],
+      tools,
+    );
+    assert.deepEqual(turn.calls, [{ name: 'find_member', arguments: '{"name":"Jonas Lind"}' }]);
+  });
+  it('is continued by directions, also in its first message', () => {
+    const turn = next(
+      [
+        { role: 'user', content: 'call find_books {"text": "or"}\ncall find_books {"text": "an"}\nanswer done' },
+        {
+          role: 'assistant',
+          content: '',
+          tool_calls: [{ id: 'a', function: { name: 'find_books', arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: 'a', content: '[]' },
+      ],
+      tools,
+    );
+    assert.deepEqual(turn.calls, [{ name: 'find_books', arguments: '{"text": "an"}' }]);
   });
 });
 
 describe('a team', () => {
   const request = { role: 'user', content: 'Jonas Lind returns "Night Ferry".' };
   const turn = (messages: ReplyMessage[], tools: readonly { name: string; parameters?: unknown }[]): Turn =>
-    decide(chatRequest.parse({ messages, tools: tools.map((tool) => ({ type: 'function', function: tool })) }), 1, 1);
+    decide(
+      chatRequest.parse({ messages, tools: tools.map((tool) => ({ type: 'function', function: tool })) }),
+      1,
+      NO_FAULTS,
+    );
   it('hands the request off once', () => {
     const tools = [{ name: 'find_member' }, { name: 'list_loans' }, { name: 'hand_off_to_office' }];
     assert.deepEqual(
