@@ -5,6 +5,7 @@ import { StudioError } from '../common/errors.ts';
 import { PRODUCT } from '../common/product.ts';
 import type { ScenarioHealth } from '../common/worldHealth.ts';
 import type { Files } from '../config/files.ts';
+import { codeWorldIn } from '../config/load/world.ts';
 import { type LoadedBatch, type LoadOptions, loadBatch } from '../config/load.ts';
 import { SANDBOX_MODES, type SandboxMode } from '../config/schema/sandboxSection.ts';
 import { hasErrors, type Problem, problemsError } from '../config/source/problem.ts';
@@ -77,8 +78,8 @@ async function lintErrors(
   within: string | undefined,
   pure: Map<string, readonly string[]>,
 ): Promise<Problem[]> {
-  const { world } = loaded;
-  if (world?.kind !== 'code') return [];
+  const world = codeWorldIn(loaded.world);
+  if (world === undefined) return [];
   if (within !== undefined) await requireWithin(within, world.scenarios.folder);
   const names = await scenariosOf(loaded, world, files);
   const seen = (health: ScenarioHealth): void => {

@@ -1,6 +1,7 @@
 /** `${env:NAME}` stays as written in files and submissions; values are sent separately and filled in where needed. */
 import { StudioError } from '../common/errors.ts';
 import { secretsInUrl } from '../common/redaction/hidable.ts';
+import { mapWorlds } from './submission/nested.ts';
 import type { Submission, SubmittedAgent, SubmittedScorer, SubmittedWorld } from './submission.ts';
 
 const REFERENCE = /\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g;
@@ -64,7 +65,7 @@ export function resolveSubmission(submission: Submission, secrets: Readonly<Reco
   return {
     ...submission,
     agent: resolveAgent(agent, secrets),
-    ...(world === undefined ? {} : { world: resolveWorld(world, secrets) }),
+    ...(world === undefined ? {} : { world: mapWorlds(world, (each) => resolveWorld(each, secrets)) }),
     scorer: resolveScorer(scorer, secrets),
     ...(submission.notify === undefined ? {} : { notify: resolveEnv(submission.notify, secrets) }),
   };

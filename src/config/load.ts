@@ -10,7 +10,7 @@ import { checkNeeds } from './load/needs.ts';
 import { checkPlaceholders } from './load/placeholders.ts';
 import { type PromptText, Reading } from './load/reading.ts';
 import { checkScorer, type LoadedScorer, readScorer } from './load/scorer.ts';
-import { checkWorldTexts, type LoadedWorld, readWorld } from './load/world.ts';
+import { checkWorldTexts, type LoadedWorld, partsIn, readWorld } from './load/world.ts';
 import { basename, dirname } from './paths.ts';
 import { type BatchFile, batchFile } from './schema/batchFile.ts';
 import type { SandboxMode } from './schema/sandboxSection.ts';
@@ -100,6 +100,7 @@ export async function loadBatch(
   const agent = agentPath === undefined ? undefined : await readAgent(reading, agentPath, { parsed, at: ['agent'] });
   const worldPath = value.world === undefined ? undefined : await reading.locate(parsed, ['world'], value.world);
   const world = worldPath === undefined ? undefined : await readWorld(reading, worldPath, { parsed, at: ['world'] });
+  const code = partsIn(world).find(({ scenarios }) => scenarios !== undefined);
   const dataset =
     value.dataset === undefined
       ? undefined
@@ -107,9 +108,9 @@ export async function loadBatch(
           records: options.records ?? DEFAULT_RECORDS,
           ...(options.limit === undefined ? {} : { limit: options.limit }),
           ...(options.tasks === undefined ? {} : { tasks: options.tasks }),
-          ...(world?.scenarios === undefined
+          ...(code?.scenarios === undefined
             ? {}
-            : { world: { scenarios: world.scenarios, scenario: world.scenario, setAside: world.setAside } }),
+            : { world: { scenarios: code.scenarios, scenario: code.scenario, setAside: code.setAside } }),
         });
   const rubric = value.scorer === undefined ? undefined : await checkScorer(reading, parsed, value.scorer, dataset);
 

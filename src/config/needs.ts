@@ -13,6 +13,7 @@ import {
   type SubmittedTools,
   type SubmittedWorld,
   toolEntriesOf,
+  worldsOf,
 } from './submission.ts';
 
 /** A program that a part of a submission needs. */
@@ -130,20 +131,20 @@ export function hasProgram(
 
 /** Returns everything a submission needs. */
 export function needsOf(submission: Submission): Need[] {
-  const { world } = submission;
-  const needs = toolEntriesOf(submission).flatMap(({ entry, file }) =>
-    toolNeeds(entry, locationOf(entry.position, file)),
-  );
-  if (world === undefined) return needs;
-  for (const name of world.needs ?? [])
-    needs.push({
-      name,
-      of: `the world ${world.name}`,
-      declared: true,
-      at: locationOf(world.position, world.file),
-      world: world.kind,
-    });
-  return needs;
+  return [
+    ...toolEntriesOf(submission).flatMap(({ entry, file }) => toolNeeds(entry, locationOf(entry.position, file))),
+    ...worldsOf(submission).flatMap(({ name: of, file, kind, position, needs = [] }) =>
+      needs.map(
+        (name): Need => ({
+          name,
+          of: `the world ${of}`,
+          declared: true,
+          at: locationOf(position, file),
+          world: kind,
+        }),
+      ),
+    ),
+  ];
 }
 
 /** Returns the programs that worlds of a kind need and that a world file does not declare itself. */

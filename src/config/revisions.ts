@@ -4,7 +4,14 @@
  */
 import { isJsonObject, isSameJson, type Json } from '../common/json.ts';
 import { PRODUCT } from '../common/product.ts';
-import { modulesOf, type Submission, type SubmittedAgent, type SubmittedTools, scenariosOf } from './submission.ts';
+import {
+  modulesOf,
+  type Submission,
+  type SubmittedAgent,
+  type SubmittedTools,
+  type SubmittedWorld,
+  scenariosOf,
+} from './submission.ts';
 
 /** Longer values are only described as changed. */
 const MAX_VALUE_LENGTH = 60;
@@ -17,7 +24,7 @@ const MAX_LINES = 100;
 export function revisionDifferences(before: Submission, after: Submission): string[] {
   const lines: string[] = [];
   compareAgents('agent', before.agent, after.agent, lines);
-  compare('world', worldOf(before), worldOf(after), lines);
+  compare('world', worldOf(before.world), worldOf(after.world), lines);
   compare('scorer', scorerOf(before), scorerOf(after), lines);
   compareCode(before, after, lines);
   compareScenarios(before, after, lines);
@@ -52,9 +59,13 @@ function compareAgents(at: string, before: SubmittedAgent, after: SubmittedAgent
   }
 }
 
-function worldOf({ world }: Submission): Plain | undefined {
+function worldOf(world: SubmittedWorld | undefined): Plain | undefined {
   if (world === undefined) return undefined;
-  const common = without(world, ['file', 'position']);
+  const { worlds } = world;
+  const common = {
+    ...without(world, ['file', 'position', 'worlds']),
+    ...Object.fromEntries(Object.entries(worlds ?? {}).map(([key, nested]) => [key, worldOf(nested)])),
+  };
   return world.kind === 'module'
     ? { ...common, module: world.module.file }
     : { ...without(common, ['scenarios', 'python']) };

@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { hashOf } from '../common/hash.ts';
 import { DEFAULTS } from './defaults.ts';
 import { MODULE_PROCESSES, SANDBOX_MODES } from './schema/sandboxSection.ts';
+import { worldsIn } from './submission/nested.ts';
 import {
   json,
   position,
@@ -229,10 +230,16 @@ export function configSha(value: Submission): string {
 /** What its scenarios are belongs to the code, and where Python is, to the machine. */
 function worldConfig(world: SubmittedWorld | undefined): object | undefined {
   if (world === undefined) return undefined;
-  const perturb = world.perturb.map(withoutPath);
-  if (world.kind !== 'code') return { ...withoutPath(world), perturb };
-  const { scenarios: _, python: __, ...config } = world;
-  return { ...config, perturb };
+  const { perturb, worlds, ...own } = world;
+  const common = {
+    perturb: perturb.map(withoutPath),
+    ...(worlds === undefined
+      ? {}
+      : { worlds: Object.fromEntries(Object.entries(worlds).map(([key, nested]) => [key, worldConfig(nested)])) }),
+  };
+  if (own.kind !== 'code') return { ...withoutPath(own), ...common };
+  const { scenarios: _, python: __, ...config } = own;
+  return { ...config, ...common };
 }
 
 /**
@@ -292,6 +299,11 @@ export function handoffToolName(member: string): string {
   return `hand_off_to_${member}`;
 }
 
+/** Returns the world of a submission and all worlds that it contains; none for a batch without one. */
+export function worldsOf({ world }: Pick<Submission, 'world'>): SubmittedWorld[] {
+  return worldsIn(world);
+}
+
 /** Tools as a file of a submission names them. */
 interface ToolEntry {
   readonly entry: SubmittedTools;
@@ -317,14 +329,15 @@ export interface NamedModel {
 
 /** Returns the side models of a submission. Several may have the same name. */
 export function sideModelsOf({ agent, world, scorer }: Pick<Submission, 'agent' | 'world' | 'scorer'>): NamedModel[] {
+  const worlds = worldsOf({ world });
   const asked = [
-    world?.models,
+    ...worlds.map(({ models }) => models),
     ...toolsOf({ agent, world }).map((entry) => (entry.kind === 'module' ? entry.models : undefined)),
     scorer.kind === 'module' ? scorer.models : undefined,
   ];
   return [
     ...(world?.user === undefined ? [] : [{ side: 'user', model: world.user.model }]),
-    ...(world?.kind === 'simulated' ? [{ side: 'world', model: world.model }] : []),
+    ...worlds.flatMap((each) => (each.kind === 'simulated' ? [{ side: 'world', model: each.model }] : [])),
     ...(scorer.kind === 'judge' ? [{ side: 'judge', model: scorer.model }] : []),
     ...asked.flatMap((models) => Object.entries(models ?? {}).map(([side, model]) => ({ side, model }))),
   ];
@@ -333,15 +346,15 @@ export function sideModelsOf({ agent, world, scorer }: Pick<Submission, 'agent' 
 /** Returns all user modules of a submission. */
 export function modulesOf(value: Submission): SubmittedModule[] {
   const modules = toolsOf(value).flatMap((entry) => (entry.kind === 'module' ? [entry.module] : []));
-  if (value.world?.kind === 'module') modules.push(value.world.module);
+  for (const world of worldsOf(value)) if (world.kind === 'module') modules.push(world.module);
   for (const rule of value.world?.perturb ?? []) if (rule.effect === 'function') modules.push(rule.module);
   if (value.scorer.kind === 'module') modules.push(value.scorer.module);
   return modules;
 }
 
-/** Returns the scenarios of a code world, by name; none for other worlds. */
+/** Returns the scenarios of a submission's code world, by name. It has at most one, which another world may contain. */
 export function scenariosOf({ world }: Pick<Submission, 'world'>): SubmittedCodeWorld['scenarios'] {
-  return world?.kind === 'code' ? world.scenarios : {};
+  return worldsOf({ world }).find((each) => each.kind === 'code')?.scenarios ?? {};
 }
 
 /** Returns the hash of the user's code: the bundles of all modules, and the code and templates of all scenarios. */

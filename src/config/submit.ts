@@ -4,7 +4,7 @@ import type { Files } from './files.ts';
 import type { LoadedAgent } from './load/agent.ts';
 import type { Scenarios } from './load/scenarios.ts';
 import type { LoadedScorer } from './load/scorer.ts';
-import type { LoadedCodeWorld, LoadedWorld } from './load/world.ts';
+import { type LoadedCodeWorld, type LoadedWorld, worldsIn } from './load/world.ts';
 import type { LoadedBatch } from './load.ts';
 import { relative } from './paths.ts';
 import type { ParsedFile } from './source/parse.ts';
@@ -74,7 +74,7 @@ export interface BuiltSubmission {
  */
 export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): Promise<BuiltSubmission> {
   const { agent, world, file, root } = loaded;
-  const environment = collectEnvironment([...filesOf(agent), world?.parsed, loaded.parsed], root, ports);
+  const environment = collectEnvironment([...filesOf(agent), ...worldFiles(world), loaded.parsed], root, ports);
   const bundles = new Bundles(ports);
   const git = await ports.git();
   // Requests all modules at once, so that they are bundled together.
@@ -118,18 +118,51 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
   };
 }
 
-/** Returns the world, and the blobs of its scenarios. */
+/** A world, and the blobs of its scenarios. */
+type SentWorld = Omit<SentScenarios, 'scenarios'> & { readonly world: SubmittedWorld };
+
+/** Returns a world with all that it contains. */
 async function submittedWorld(
   loaded: LoadedBatch,
   world: LoadedWorld,
   ports: SubmitPorts,
   bundles: Bundles,
-): Promise<Omit<SentScenarios, 'scenarios'> & { readonly world: SubmittedWorld }> {
+): Promise<SentWorld> {
+  const [own, nested] = await Promise.all([
+    submittedOne(loaded, world, ports, bundles),
+    Promise.all(
+      Object.entries(world.worlds).map(async ([key, each]) => {
+        const sent = await submittedWorld(loaded, each, ports, bundles);
+        // Its rules and its user do not apply: those of the outermost world do.
+        const { user: _, ...inside } = sent.world;
+        return { ...sent, key, world: inside };
+      }),
+    ),
+  ]);
+  if (nested.length === 0) return own;
+  const worlds = Object.fromEntries(nested.map((each) => [each.key, each.world]));
+  return {
+    world: { ...own.world, worlds },
+    blobs: [own, ...nested].flatMap(({ blobs }) => blobs),
+    problems: [own, ...nested].flatMap(({ problems }) => problems),
+  };
+}
+
+async function submittedOne(
+  loaded: LoadedBatch,
+  world: LoadedWorld,
+  ports: SubmitPorts,
+  bundles: Bundles,
+): Promise<SentWorld> {
   const { root } = loaded;
-  if (world.kind === 'module')
-    return { world: submittedModuleWorld(world, await bundles.add(moduleOf(world)), root), blobs: [], problems: [] };
-  if (world.kind === 'simulated') return { world: submittedSimulatedWorld(world, root), blobs: [], problems: [] };
-  return await submittedScenarios(await scenariosOf(loaded, world, ports.files), world, root, ports);
+  switch (world.kind) {
+    case 'module':
+      return { world: submittedModuleWorld(world, await bundles.add(moduleOf(world)), root), blobs: [], problems: [] };
+    case 'simulated':
+      return { world: submittedSimulatedWorld(world, root), blobs: [], problems: [] };
+    case 'code':
+      return await submittedScenarios(await scenariosOf(loaded, world, ports.files), world, root, ports);
+  }
 }
 
 async function submittedScenarios(
@@ -137,7 +170,7 @@ async function submittedScenarios(
   world: LoadedCodeWorld,
   root: string,
   ports: SubmitPorts,
-): Promise<Omit<SentScenarios, 'scenarios'> & { readonly world: SubmittedWorld }> {
+): Promise<SentWorld> {
   const { scenarios, ...sent } = await sentScenarios(names, world, root, ports);
   return { ...sent, world: submittedCodeWorld(world, scenarios, root, ports.files) };
 }
@@ -184,9 +217,20 @@ export async function buildScorer(loaded: LoadedScorer, root: string, ports: Sub
 
 /** Returns a file as if it had only one key. */
 function only(parsed: ParsedFile, key: string): ParsedFile {
+  return filtered(parsed, (name) => name === key);
+}
+
+/** Returns the files of a world and of all that it contains, without what does not apply of those. */
+function worldFiles(world: LoadedWorld | undefined): ParsedFile[] {
+  return worldsIn(world).map(({ parsed }) =>
+    parsed === world?.parsed ? parsed : filtered(parsed, (name) => name !== 'user' && name !== 'perturb'),
+  );
+}
+
+function filtered(parsed: ParsedFile, keep: (key: string) => boolean): ParsedFile {
   const { value } = parsed;
-  const member = typeof value === 'object' && value !== null && key in value ? Object.entries(value) : [];
-  return { ...parsed, value: Object.fromEntries(member.filter(([name]) => name === key)) };
+  const members = typeof value === 'object' && value !== null ? Object.entries(value) : [];
+  return { ...parsed, value: Object.fromEntries(members.filter(([name]) => keep(name))) };
 }
 
 /** An agent without a batch: its part of a submission. */

@@ -5,7 +5,14 @@
 import { moduleNow } from '../client/moduleNow.ts';
 import { StudioError } from '../common/errors.ts';
 import { isSameJson, type Json } from '../common/json.ts';
-import { modulesOf, type Submission, type SubmittedModule, type SubmittedTools } from '../config/submission.ts';
+import { mapWorlds, worldsIn } from '../config/submission/nested.ts';
+import {
+  modulesOf,
+  type Submission,
+  type SubmittedModule,
+  type SubmittedTools,
+  type SubmittedWorld,
+} from '../config/submission.ts';
 import type { Api } from '../protocol/api.ts';
 import type { ToolHost, ToolSpec, WorldSession } from '../rollout/ports.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
@@ -221,11 +228,7 @@ async function open(
     if (found !== undefined) return { ...found, session: undefined, changed };
   }
   if (submission.world !== undefined && call.world !== undefined) {
-    const submitted = submission.world;
-    const world = openWorld(
-      submitted.kind === 'module' ? { ...submitted, module: await current(submitted.module) } : submitted,
-      environment,
-    );
+    const world = openWorld(await withModules(submission.world, current), environment);
     const { seed, snapshot } = call.world;
     const from = snapshot === undefined ? undefined : await api.getBlob(snapshot.sha, signal);
     const session = await world.open({ task: call.task, seed, ...(from === undefined ? {} : { from }) }, signal);
@@ -241,6 +244,20 @@ async function open(
     'not_found',
     `The agent has no tool ${call.name}${code === 'now' ? ' in its current files' : ''}.`,
     { hint: 'If it was renamed or removed, use the recorded code.' },
+  );
+}
+
+/** Replaces the modules of a world and of all that it contains. */
+async function withModules(
+  world: SubmittedWorld,
+  current: (module: SubmittedModule) => Promise<SubmittedModule>,
+): Promise<SubmittedWorld> {
+  const modules = worldsIn(world).flatMap((each) => (each.kind === 'module' ? [each.module] : []));
+  const now = new Map(
+    await Promise.all(modules.map(async (module) => [module.bundle, await current(module)] as const)),
+  );
+  return mapWorlds(world, (each) =>
+    each.kind === 'module' ? { ...each, module: now.get(each.module.bundle) ?? each.module } : each,
   );
 }
 

@@ -3,7 +3,7 @@ import { StudioError } from '../../common/errors.ts';
 import { checkFiles, configFilesUnder } from '../../config/checkFiles.ts';
 import type { Files } from '../../config/files.ts';
 import type { LoadedAgent } from '../../config/load/agent.ts';
-import type { LoadedCodeWorld, LoadedWorld } from '../../config/load/world.ts';
+import { codeWorldIn, type LoadedCodeWorld, type LoadedWorld, worldsIn } from '../../config/load/world.ts';
 import type { LoadedBatch } from '../../config/load.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
 import type { ParsedFile } from '../../config/source/parse.ts';
@@ -77,8 +77,9 @@ async function scenarioProblems(
   within: string | undefined,
 ): Promise<Problem[]> {
   const problems: Problem[] = [];
-  for (const { world, batch } of loaded) {
-    if (world?.kind !== 'code') continue;
+  for (const { world: outer, batch } of loaded) {
+    const world = codeWorldIn(outer);
+    if (world === undefined) continue;
     if (within !== undefined) await requireWithin(within, world.scenarios.folder);
     const own = ownScenario(world);
     const names = batch !== undefined ? await namedScenarios(batch, world, files) : own === undefined ? [] : [own];
@@ -106,7 +107,11 @@ class ModuleUses {
     for (const member of team?.members ?? []) this.addAgent(member.agent);
   }
 
-  addWorld(world: LoadedWorld): void {
+  addWorld(outer: LoadedWorld): void {
+    for (const world of worldsIn(outer)) this.#addOne(world);
+  }
+
+  #addOne(world: LoadedWorld): void {
     if (world.kind === 'module') this.add(world.path, world.file.module, { kind: 'export', name: 'open' });
     for (const { module, export: name } of world.file.perturb)
       if (module !== undefined && name !== undefined) this.add(world.path, module, { kind: 'export', name });
@@ -134,7 +139,11 @@ function modulesOf(loaded: readonly LoadedFile[]): ModuleUses {
 }
 
 function parsedFiles({ agent, world, batch }: LoadedFile): ParsedFile[] {
-  return [agent === undefined ? [] : filesOf(agent), world?.parsed ?? [], batch?.parsed ?? []].flat();
+  return [
+    agent === undefined ? [] : filesOf(agent),
+    worldsIn(world).map(({ parsed }) => parsed),
+    batch?.parsed ?? [],
+  ].flat();
 }
 
 /** Builds and loads every module once and returns the failures as problems. */

@@ -8,7 +8,7 @@ import { CATALOGUE } from '../tools/mcp/catalogue.ts';
 import { type AgentParts, withMembers } from './agent.ts';
 import type { Reading } from './reading.ts';
 import { mcpName } from './tools.ts';
-import type { WorldParts } from './world.ts';
+import { partsIn, type WorldParts } from './world.ts';
 
 export function checkNeeds(
   reading: Reading,
@@ -61,6 +61,6 @@ export function checkNeeds(
         check(parsed, ['tools', index, 'mcp', 'command'], of, program);
     }
   }
-  for (const { name, at } of world?.needs ?? [])
-    if (world !== undefined) check(world.parsed, at, `the world ${world.name}`, name, { world: world.kind });
+  for (const { parsed, name: of, kind, needs } of partsIn(world))
+    for (const { name, at } of needs) check(parsed, at, `the world ${of}`, name, { world: kind });
 }

@@ -1,6 +1,8 @@
 import { impliedNeeds } from '../needs.ts';
+import { basename } from '../paths.ts';
 import { codeWorldKeys } from '../schema/codeWorld.ts';
 import type { ModelSection } from '../schema/modelSection.ts';
+import { NESTED_WORLDS, type NestedWorldKey } from '../schema/nestedWorld.ts';
 import { simulatedWorldKeys } from '../schema/simulatedWorld.ts';
 import { WORLD_KINDS, type WorldFile, worldFile } from '../schema/worldFile.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
@@ -18,6 +20,8 @@ interface LoadedFile {
   readonly parsed: ParsedFile;
   readonly file: WorldFile;
   readonly userPrompt?: PromptText;
+  /** Worlds that it contains. */
+  readonly worlds: Readonly<Partial<Record<NestedWorldKey, LoadedWorld>>>;
 }
 
 export interface LoadedModuleWorld extends LoadedFile {
@@ -38,6 +42,16 @@ export interface LoadedSimulatedWorld extends LoadedFile {
 
 export type LoadedWorld = LoadedModuleWorld | LoadedCodeWorld | LoadedSimulatedWorld;
 
+/** Returns a world and all that it contains, each before those in it. None for a batch without a world. */
+export function worldsIn(world: LoadedWorld | undefined): LoadedWorld[] {
+  return world === undefined ? [] : [world, ...Object.values(world.worlds).flatMap(worldsIn)];
+}
+
+/** Returns the code world among a world and those that it contains, of which there is at most one. */
+export function codeWorldIn(world: LoadedWorld | undefined): LoadedCodeWorld | undefined {
+  return worldsIn(world).find((each) => each.kind === 'code');
+}
+
 export interface WorldParts {
   readonly parsed: ParsedFile;
   readonly name: string;
@@ -55,8 +69,15 @@ export interface WorldParts {
   readonly scenario: string | undefined;
   /** IDs of tasks that batches leave out. */
   readonly setAside: readonly string[];
-  /** Undefined if the file has errors. */
+  /** The worlds that it names, as far as they can be read. */
+  readonly nested: readonly WorldParts[];
+  /** Undefined if the file, or that of a world that it names, has errors. */
   readonly world: LoadedWorld | undefined;
+}
+
+/** Returns the parts of a world and of all that it contains. */
+export function partsIn(world: WorldParts | undefined): WorldParts[] {
+  return world === undefined ? [] : [world, ...world.nested.flatMap(partsIn)];
 }
 
 /** Kinds of worlds that can run. */
@@ -67,7 +88,13 @@ const KIND_KEYS: Readonly<Record<RunnableKind, readonly string[]>> = {
   simulated: [...Object.keys(simulatedWorldKeys), 'tools'],
 };
 
-export async function readWorld(reading: Reading, path: string, by?: Mention): Promise<WorldParts | undefined> {
+/** `above`: the files of the worlds that contain it, the outermost first. */
+export async function readWorld(
+  reading: Reading,
+  path: string,
+  by?: Mention,
+  above: readonly string[] = [],
+): Promise<WorldParts | undefined> {
   const parsed = await reading.parse(path, by);
   if (parsed === undefined) return undefined;
   const later = laterKind(parsed.value);
@@ -96,9 +123,16 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
     checkModel(reading, parsed, ['user', 'model'], value.user.model);
     userPrompt = await reading.prompt(parsed, ['user', 'prompt'], value.user.prompt);
   }
+  const nested = await readNested(reading, parsed, namedWorlds(kind, value), [...above, path]);
+  if (nested.worlds?.real?.kind === 'simulated')
+    reading.report(parsed, ['real', 'world'], {
+      code: 'conflict',
+      message: `the real world, ${nested.worlds.real.file.name}, is simulated itself`,
+      hint: 'Name a world whose tools exist.',
+    });
   let world: LoadedWorld | undefined;
-  if (complete !== undefined && (complete.user === undefined || userPrompt !== undefined)) {
-    const loaded = { path, parsed, ...(userPrompt === undefined ? {} : { userPrompt }) };
+  if (complete !== undefined && nested.worlds !== undefined && (value.user === undefined || userPrompt !== undefined)) {
+    const loaded = { path, parsed, worlds: nested.worlds, ...(userPrompt === undefined ? {} : { userPrompt }) };
     const { module, model } = complete;
     if (isModule && module !== undefined) world = { ...loaded, kind: 'module', file: { ...complete, module } };
     else if (simulation !== undefined && model !== undefined)
@@ -119,21 +153,88 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
     scenarios,
     scenario: value.scenario,
     setAside: value.set_aside ?? [],
+    nested: nested.parts,
     world,
   };
 }
 
-/** Checks the placeholders in the texts of a world against the first tasks. */
-export function checkWorldTexts(
+/** Returns the paths of other worlds in a file, as written. */
+function namedWorlds(kind: RunnableKind, { real }: Partial<WorldFile>): Record<NestedWorldKey, string | undefined> {
+  return { real: kind === 'simulated' ? real?.world : undefined };
+}
+
+/** Reads the worlds that a file names. `worlds`: undefined if one of them has errors. */
+async function readNested(
   reading: Reading,
-  { parsed, userPrompt, simulation }: WorldParts,
-  tasks: DatasetLook['head'],
-): void {
-  // The side models may know the answer: the agent does not see what they get.
-  const check = (at: Path, text: PromptText): void =>
-    checkPlaceholders(reading, parsed, at, text, tasks, { mayKnowAnswer: true });
-  if (userPrompt !== undefined) check(['user', 'prompt'], userPrompt);
-  for (const [part, text] of Object.entries(simulation?.texts ?? {})) check([part], text);
+  parsed: ParsedFile,
+  named: Readonly<Record<NestedWorldKey, string | undefined>>,
+  above: readonly string[],
+): Promise<{ readonly parts: readonly WorldParts[]; readonly worlds: LoadedWorld['worlds'] | undefined }> {
+  const parts: WorldParts[] = [];
+  const worlds: Partial<Record<NestedWorldKey, LoadedWorld>> = {};
+  let complete = true;
+  for (const key of NESTED_WORLDS) {
+    const written = named[key];
+    if (written === undefined) continue;
+    const by: Mention = { parsed, at: [key, 'world'] };
+    const path = await reading.locate(parsed, by.at, written);
+    const read =
+      path === undefined || isCycle(reading, by, path, above) ? undefined : await readWorld(reading, path, by, above);
+    if (read !== undefined) {
+      parts.push(read);
+      checkNested(reading, by, read);
+    }
+    if (read?.world === undefined) complete = false;
+    else worlds[key] = read.world;
+  }
+  const [first, second] = parts.flatMap(partsIn).filter(({ kind }) => kind === 'code');
+  if (first !== undefined && second !== undefined)
+    reading.report(parsed, [], {
+      code: 'conflict',
+      message: `the worlds ${first.name} and ${second.name} are both of kind \`code\``,
+      hint: 'Use one of them: a task names the scenario of one world.',
+    });
+  return { parts, worlds: complete ? worlds : undefined };
+}
+
+/** Reports a world that would contain itself. */
+function isCycle(reading: Reading, { parsed, at }: Mention, path: string, above: readonly string[]): boolean {
+  const from = above.indexOf(path);
+  if (from === -1) return false;
+  const chain = [...above.slice(from), path].map(basename).join(' → ');
+  reading.report(parsed, at, {
+    code: 'conflict',
+    message: `the world contains itself: ${chain}`,
+    hint: 'Name another world file.',
+  });
+  return true;
+}
+
+/** Reports what of a world does not apply where another one contains it. */
+function checkNested(reading: Reading, { parsed, at }: Mention, nested: WorldParts): void {
+  const file = basename(nested.parsed.file);
+  for (const [own, what] of [
+    ['perturb', 'rules'],
+    ['user', 'simulated user'],
+  ] as const)
+    if (nested.parsed.has([own]))
+      reading.report(parsed, at, {
+        code: 'conflict',
+        severity: 'warning',
+        message: `the ${what} (\`${own}\`) of ${file} do${own === 'user' ? 'es' : ''} not apply here`,
+        hint: `Add \`${own}\` to this file if you need ${own === 'user' ? 'one' : 'them'}.`,
+      });
+}
+
+/** Checks the placeholders in the texts of a world, and of those that it contains, against the first tasks. */
+export function checkWorldTexts(reading: Reading, world: WorldParts, tasks: DatasetLook['head']): void {
+  for (const { parsed, userPrompt, simulation } of partsIn(world)) {
+    // The side models may know the answer: the agent does not see what they get.
+    const check = (at: Path, text: PromptText): void =>
+      checkPlaceholders(reading, parsed, at, text, tasks, { mayKnowAnswer: true });
+    if (userPrompt !== undefined) check(['user', 'prompt'], userPrompt);
+    for (const [part, text] of Object.entries(simulation?.texts ?? {})) check([part], text);
+  }
 }
 
 /** Reports keys that only worlds of other kinds have. */

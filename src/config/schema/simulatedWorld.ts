@@ -1,6 +1,7 @@
 /** Keys of a world file with `kind: simulated`. */
 import { z } from 'zod';
 import { modelSection } from './modelSection.ts';
+import { worldPath } from './nestedWorld.ts';
 import { choice, path, text } from './values.ts';
 
 /** The domains of Qwen-AgentWorld. */
@@ -42,4 +43,8 @@ export const simulatedWorldKeys = {
   state: part('the initial state. The more it says, the closer is the simulation.'),
   demonstrations: part('examples of calls with their results.'),
   instruction: part('what must happen, e.g. which call fails and how.'),
+  real: z
+    .strictObject({ world: worldPath.describe('The world file. Its own `perturb` and `user` do not apply.') })
+    .optional()
+    .describe('With `kind: simulated`: the real world whose tools are simulated.'),
 } as const;

@@ -1,11 +1,17 @@
 /** The world of a submission. A worker reads all of it as blobs: nothing else of the user's folder is sent. */
 import { z } from 'zod';
 import { WORLD_EXPOSE, WORLD_FORMATS, WORLD_VERIFIERS } from '../schema/codeWorld.ts';
+import { NESTED_WORLDS, type NestedWorldKey } from '../schema/nestedWorld.ts';
 import { SIMULATION_PARTS, WORLD_DOMAINS } from '../schema/simulatedWorld.ts';
 import { jsonObject, needs, position, sha, submittedModel, submittedModels, submittedModule } from './parts.ts';
 import { submittedRule } from './rule.ts';
 
 const submittedUser = z.object({ model: submittedModel, prompt: z.string() });
+
+/** The worlds that a world contains, by the key that names them. They have no rules and no user of their own. */
+type NestedWorlds = { [Key in NestedWorldKey]?: SubmittedWorld };
+
+const nestedWorlds: z.ZodType<NestedWorlds> = z.lazy(() => z.partialRecord(z.enum(NESTED_WORLDS), submittedWorld));
 
 const common = {
   name: z.string(),
@@ -17,6 +23,7 @@ const common = {
   /** What its code may ask, by name. */
   models: submittedModels,
   perturb: z.array(submittedRule),
+  worlds: nestedWorlds.optional(),
 } as const;
 
 const moduleWorld = z.object({ ...common, kind: z.literal('module'), module: submittedModule });

@@ -5,7 +5,7 @@ import type { TaskRecord } from '../../trace/task.ts';
 import type { FileTask } from '../dataset/columns.ts';
 import { readTasks } from '../dataset/dataset.ts';
 import type { Files } from '../files.ts';
-import type { LoadedCodeWorld } from '../load/world.ts';
+import { codeWorldIn, type LoadedCodeWorld } from '../load/world.ts';
 import type { LoadedBatch } from '../load.ts';
 import { type Problem, problemsError } from '../source/problem.ts';
 import type { SubmittedModule } from '../submission.ts';
@@ -118,9 +118,9 @@ async function* blobs(
 }
 
 async function* tasks(loaded: LoadedBatch, files: Files, attachments: Attachments): AsyncGenerator<TaskRecord> {
-  const { world } = loaded;
+  const world = codeWorldIn(loaded.world);
   for await (const task of fileTasks(loaded, files)) {
-    const { files: attached, ...rest } = world?.kind === 'code' ? withScenario(task, world) : task;
+    const { files: attached, ...rest } = world === undefined ? task : withScenario(task, world);
     if (attached === undefined) {
       yield rest;
     } else {

@@ -6,7 +6,13 @@ import type { LoadedAgent } from '../load/agent.ts';
 import { endpointsOf } from '../load/model.ts';
 import { afterOf, worksItself } from '../load/team.ts';
 import { mcpName } from '../load/tools.ts';
-import type { LoadedCodeWorld, LoadedModuleWorld, LoadedSimulatedWorld, LoadedWorld } from '../load/world.ts';
+import {
+  codeWorldIn,
+  type LoadedCodeWorld,
+  type LoadedModuleWorld,
+  type LoadedSimulatedWorld,
+  type LoadedWorld,
+} from '../load/world.ts';
 import type { LoadedBatch } from '../load.ts';
 import { impliedNeeds } from '../needs.ts';
 import { dirname, joinPath, relative } from '../paths.ts';
@@ -308,6 +314,7 @@ export function submittedSandbox(
     typeof sandbox === 'object' ? sandbox : { ...DEFAULTS.sandbox, mode: sandbox, allow: [], read: [], write: [] };
   const absolute = (paths: readonly string[]): string[] =>
     paths.map((written) => files.absolute(joinPath(dirname(path), written)));
-  const hide = [dataset.spec.path, ...(world?.kind === 'code' ? [world.scenarios.folder] : [])];
+  const code = codeWorldIn(world);
+  const hide = [dataset.spec.path, ...(code === undefined ? [] : [code.scenarios.folder])];
   return { mode, network, allow, read: absolute(read), write: absolute(write), hide, modules };
 }

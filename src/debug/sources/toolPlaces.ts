@@ -13,6 +13,7 @@ import {
   type SubmittedAgent,
   type SubmittedMember,
   type SubmittedModule,
+  worldsOf,
 } from '../../config/submission.ts';
 import { BUILTIN_TOOLS } from '../../config/tools/builtinTools.ts';
 import { moduleTools, type ToolPlace } from '../../config/tools/toolModules.ts';
@@ -97,7 +98,7 @@ export class ToolPlaces {
       const file = await agentFile(locate(agent.file), namesByEntry(agent, names), readText);
       if (file !== undefined) agents.set(agent, file);
     }
-    if (submission.world?.kind === 'module') await namesOf(submission.world.module, 'reached');
+    for (const world of worldsOf(submission)) if (world.kind === 'module') await namesOf(world.module, 'reached');
     return new ToolPlaces(tools, agents, submission, locate);
   }
 

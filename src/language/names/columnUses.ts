@@ -2,7 +2,7 @@
 import { COLUMNS } from '../../config/dataset/columns.ts';
 import { type DatasetHead, datasetOf } from '../workspace/columns.ts';
 import type { Reference } from '../workspace/references.ts';
-import { referencedFiles, referencingFiles } from '../workspace/relations.ts';
+import { referencedFiles, referencingFiles, worldsUnder } from '../workspace/relations.ts';
 import type { Lines } from '../workspace/text.ts';
 import type { Workspace } from '../workspace.ts';
 import { escapePattern, type Span } from './codeNames.ts';
@@ -27,7 +27,7 @@ export async function columnUses(workspace: Workspace, { dataset, column }: Colu
     for (const file of [
       batch,
       ...(await referencedFiles(workspace, batch, 'agent')),
-      ...(await referencedFiles(workspace, batch, 'world')),
+      ...(await worldsUnder(workspace, batch)),
     ]) {
       texts.add(file);
       for (const prompt of await referencedFiles(workspace, file, 'prompt')) texts.add(prompt);

@@ -3,7 +3,7 @@ import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
 import { MODULE_ENDINGS } from '../../config/load/tools.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
-import { moduleToolsOf, referencedFiles, referencingFiles } from '../workspace/relations.ts';
+import { moduleToolsOf, referencedFiles, referencingFiles, worldsUnder } from '../workspace/relations.ts';
 import { Lines } from '../workspace/text.ts';
 import type { Workspace } from '../workspace.ts';
 import { namesInImporter, namesInModule, reExports, type Span } from './codeNames.ts';
@@ -138,7 +138,7 @@ async function placesInConfig(workspace: Workspace, { module, name }: Export): P
     found.push(...(await placesInValue(workspace, file, ['prompt'], (text) => toolWords(text, name))));
     for (const prompt of await referencedFiles(workspace, file, 'prompt')) prompts.add(prompt);
     for (const batch of await referencingFiles(workspace, file, 'batch'))
-      for (const world of await referencedFiles(workspace, batch, 'world')) worlds.add(world);
+      for (const world of await worldsUnder(workspace, batch)) worlds.add(world);
   }
   for (const prompt of prompts) {
     const lines = await workspace.lines(prompt);

@@ -78,8 +78,12 @@ export async function batchesOfPrompt(workspace: Workspace, path: string): Promi
   if (kind === 'batch') return [path];
   const referrers = kind === undefined ? (await workspace.mentionsOf(path)).map(({ file }) => file) : [path];
   const batches = new Set<string>(referrers.filter((file) => fileKind(file) === 'batch'));
-  for (const referrer of new Set(referrers)) {
-    for (const { file } of await workspace.mentionsOf(referrer)) if (fileKind(file) === 'batch') batches.add(file);
+  const files = new Set(referrers);
+  for (const referrer of files) {
+    for (const { file } of await workspace.mentionsOf(referrer)) {
+      if (fileKind(file) === 'batch') batches.add(file);
+      else if (fileKind(file) === 'world') files.add(file); // a world that contains this one
+    }
   }
   return [...batches];
 }

@@ -3,6 +3,7 @@ import { type FileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
 import { COLUMNS } from '../../config/dataset/columns.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
+import { NESTED_WORLDS } from '../../config/schema/nestedWorld.ts';
 import type { ParsedFile, Path } from '../../config/source/parse.ts';
 import type { Range } from '../../config/source/problem.ts';
 import { Lines } from './text.ts';
@@ -86,6 +87,7 @@ export function referencesIn(parsed: ParsedFile, kind: FileKind): Reference[] {
     });
   } else if (kind === 'world') {
     target('module', ['module']);
+    for (const key of NESTED_WORLDS) target('world', [key, 'world']);
     prompt(['user', 'prompt']);
     each(['perturb'], (rule, at) => {
       target('module', [...at, 'module']);

@@ -18,15 +18,26 @@ export async function referencingFiles(workspace: Workspace, path: string, kind:
   return [...new Set(files)];
 }
 
+/** Returns the worlds that a batch or a world names, and all that they contain. */
+export async function worldsUnder(workspace: Workspace, path: string): Promise<string[]> {
+  const found = new Set<string>();
+  const files = [path];
+  for (let next = files.pop(); next !== undefined; next = files.pop())
+    for (const world of await referencedFiles(workspace, next, 'world')) {
+      if (!found.has(world)) files.push(world);
+      found.add(world);
+    }
+  found.delete(path); // of a world that contains itself, which is an error
+  return [...found];
+}
+
 /** A tool with a location in a module. */
 type ModuleTool = ToolOfFile & { readonly place: NonNullable<ToolOfFile['place']> };
 
 /** Returns the tools of an agent that have a location in code: of its modules and its batches' worlds. */
 export async function moduleToolsOf(workspace: Workspace, agent: string): Promise<ModuleTool[]> {
   const batches = await referencingFiles(workspace, agent, 'batch');
-  const worlds = new Set(
-    (await Promise.all(batches.map((batch) => referencedFiles(workspace, batch, 'world')))).flat(),
-  );
+  const worlds = new Set((await Promise.all(batches.map((batch) => worldsUnder(workspace, batch)))).flat());
   const found = (await Promise.all([agent, ...worlds].map((file) => toolsOf(workspace, file)))).flatMap(
     ({ tools }) => tools,
   );

@@ -1,6 +1,6 @@
 import { isJsonObject } from '../../common/json.ts';
 import type { Workspace } from '../workspace.ts';
-import { referencedFiles, referencingFiles } from './relations.ts';
+import { referencedFiles, referencingFiles, worldsUnder } from './relations.ts';
 import { toolsOf } from './tools.ts';
 
 interface RolloutTools {
@@ -18,15 +18,16 @@ export async function rolloutTools(
   world: string,
   dependencies: Set<string>,
 ): Promise<RolloutTools> {
-  const own = await toolsOf(workspace, world);
+  const inside = await worldsUnder(workspace, world);
+  const own = (await Promise.all([world, ...inside].map((file) => toolsOf(workspace, file)))).flatMap((of) => of.tools);
   const batches = await referencingFiles(workspace, world, 'batch');
   const agents = new Set(
     (await Promise.all(batches.map((batch) => referencedFiles(workspace, batch, 'agent')))).flat(),
   );
   // Without tools of its own in sight, the world may create any; without an agent, nobody knows who calls them.
-  let complete = own.tools.length > 0 && agents.size > 0;
-  const tools = [...own.tools];
-  for (const file of [...batches, ...agents]) dependencies.add(file);
+  let complete = own.length > 0 && agents.size > 0;
+  const tools = [...own];
+  for (const file of [...inside, ...batches, ...agents]) dependencies.add(file);
   for (const agent of agents) {
     const root = (await workspace.parsed(agent))?.value;
     const found = await toolsOf(workspace, agent);

@@ -6,7 +6,13 @@ import { z } from 'zod';
 import { candidatesOf } from '../../../client/sourcePaths.ts';
 import { StudioError } from '../../../common/errors.ts';
 import { scenarioCodeFile } from '../../../config/submission/world.ts';
-import { modulesOf, type Submission, scenariosOf, submission as submissionSchema } from '../../../config/submission.ts';
+import {
+  modulesOf,
+  type Submission,
+  scenariosOf,
+  submission as submissionSchema,
+  worldsOf,
+} from '../../../config/submission.ts';
 import { ToolPlaces } from '../../../debug/sources/toolPlaces.ts';
 import type { Api } from '../../../protocol/api.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
@@ -120,7 +126,7 @@ export function includesTool(
     case 'agent':
       return places.agentPaths.some((path) => isSame(path, file));
     case 'world':
-      return submission.world !== undefined && isSame(fileOf(submission.world.file), file);
+      return worldsOf(submission).some((world) => isSame(fileOf(world.file), file));
   }
 }
 

@@ -8,6 +8,7 @@ import { Reading } from '../../../config/load/reading.ts';
 import { readScenarios } from '../../../config/load/scenarios.ts';
 import { dirname, joinPath } from '../../../config/paths.ts';
 import { WORLD_FORMATS } from '../../../config/schema/codeWorld.ts';
+import { NESTED_WORLDS } from '../../../config/schema/nestedWorld.ts';
 import type { ParsedFile } from '../../../config/source/parse.ts';
 import { endpointRefs } from '../../diagnostics/served.ts';
 import { exportsIn } from '../../names/exports.ts';
@@ -32,7 +33,12 @@ export interface Suggestion {
 /** Keys that reference files, as paths without list indexes. */
 const FILES: Readonly<Record<FileKind, Readonly<Record<string, FileRole>>>> = {
   agent: { prompt: 'prompt', 'tools.module': 'module', 'team.members': 'agent', 'team.members.agent': 'agent' },
-  world: { module: 'module', 'user.prompt': 'prompt', 'perturb.module': 'module' },
+  world: {
+    module: 'module',
+    'user.prompt': 'prompt',
+    'perturb.module': 'module',
+    ...Object.fromEntries(NESTED_WORLDS.map((key) => [`${key}.world`, 'world' as const])),
+  },
   batch: {
     agent: 'agent',
     world: 'world',
