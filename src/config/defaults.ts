@@ -20,5 +20,14 @@ export const DEFAULTS = {
   pods: { image: 'node:24-slim', isolation: 'shared', count: 16, slots: 32, backoff: 6, keep: 600 },
   offset: 0,
   answer: 'last_message',
-  scorer: { ignore_case: false, flags: '', abs: 1e-9, rel: 1e-6, ignore_order: false, export: 'score', pass: 0.5 },
+  scorer: {
+    ignore_case: false,
+    flags: '',
+    abs: 1e-9,
+    rel: 1e-6,
+    ignore_order: false,
+    export: 'score',
+    pass: 0.5,
+    scale: [1, 5],
+  },
 } as const;

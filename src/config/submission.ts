@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { hashOf } from '../common/hash.ts';
 import { DEFAULTS } from './defaults.ts';
 import { MODULE_PROCESSES, SANDBOX_MODES } from './schema/sandboxSection.ts';
+import { scorerName, submittedJudge } from './submission/judge.ts';
 import { worldsIn } from './submission/nested.ts';
 import {
   json,
@@ -96,9 +97,6 @@ export const submittedAgent = z.object({
 });
 export type SubmittedAgent = z.infer<typeof submittedAgent>;
 
-/** Name of its verdicts. Default: by its kind. */
-const scorerName = z.string().optional();
-
 export const submittedScorer = z.discriminatedUnion('kind', [
   z.object({ name: scorerName, kind: z.literal('exact') }),
   z.object({ name: scorerName, kind: z.literal('contains'), ignore_case: z.boolean() }),
@@ -117,7 +115,7 @@ export const submittedScorer = z.discriminatedUnion('kind', [
     models: submittedModels,
   }),
   z.object({ name: scorerName, kind: z.literal('world') }),
-  z.object({ name: scorerName, kind: z.literal('judge'), model: submittedModel, rubric: z.string(), pass: z.number() }),
+  submittedJudge,
 ]);
 export type SubmittedScorer = z.infer<typeof submittedScorer>;
 

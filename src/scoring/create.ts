@@ -4,7 +4,7 @@ import { withAnswerCheck } from './answerCheck.ts';
 import { containsScorer } from './contains.ts';
 import { exactScorer } from './exact.ts';
 import { jsonScorer } from './json.ts';
-import { judgeScorer } from './judge.ts';
+import { judgeScorer } from './judge/judge.ts';
 import { type ExportRunner, moduleScorer } from './module.ts';
 import { numberScorer } from './number.ts';
 import { regexScorer } from './regex.ts';

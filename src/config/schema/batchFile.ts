@@ -2,7 +2,8 @@
 import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
 import { version } from './agentFile.ts';
-import { askedModels, modelSection } from './modelSection.ts';
+import { judgeScorer, scorerName } from './judgeScorer.ts';
+import { askedModels } from './modelSection.ts';
 import { podsSection } from './podsSection.ts';
 import { sandboxSection } from './sandboxSection.ts';
 import { amount, choice, duration, expects, flag, group, listOf, number, path, share, text, whole } from './values.ts';
@@ -53,14 +54,6 @@ const dataset = group(
   'a group of keys with `file`',
   '{ file: ../data/tasks.jsonl }',
 );
-
-const scorerName = text('careful judge', 'a name')
-  .refine(
-    (name) => !name.startsWith('person:') && name !== 'reward',
-    expects('a name other than `reward` that does not start with `person:`', 'careful judge'),
-  )
-  .optional()
-  .describe('Name of its verdicts, to tell several scorers of the same kind apart. Default: by its kind.');
 
 const scorer = z.discriminatedUnion(
   'kind',
@@ -123,17 +116,7 @@ const scorer = z.discriminatedUnion(
       kind: z.literal('world').describe('The verifier of the world checks its final state.'),
       name: scorerName,
     }),
-    z.strictObject({
-      kind: z.literal('judge').describe('A model judges the answer by a rubric; its explanation is kept.'),
-      model: modelSection.describe('The model that judges.'),
-      rubric: text('prompts/rubric.md', 'the rubric, or the path of a .md or .txt file').describe(
-        'The criteria: inline, or the path of a `.md` or `.txt` file.',
-      ),
-      pass: number({ min: 0, max: 1, what: 'a number from 0 to 1', example: 0.5 })
-        .default(DEFAULTS.scorer.pass)
-        .describe('Minimum score to pass.'),
-      name: scorerName,
-    }),
+    judgeScorer,
   ],
   expects('a scorer', '{ kind: exact }'),
 );

@@ -299,10 +299,21 @@ export async function submittedScorer(
         model: submittedModel(scorer.model),
         rubric: rubric?.text ?? scorer.rubric,
         pass: scorer.pass,
+        ...(scorer.parts === undefined ? {} : { parts: marksOf(scorer.parts) }),
+        ...(scorer.scale === undefined ? {} : { scale: scorer.scale }),
       };
     default:
       return scorer;
   }
+}
+
+/** Returns the marks of a judge, each with what it is about; empty if its name says it. */
+function marksOf(parts: readonly string[] | Readonly<Record<string, string>>): Record<string, string> {
+  return isList(parts) ? Object.fromEntries(parts.map((part) => [part, ''])) : { ...parts };
+}
+
+function isList(parts: readonly string[] | Readonly<Record<string, string>>): parts is readonly string[] {
+  return Array.isArray(parts);
 }
 
 /** Hides the dataset and published worlds from programs: these files have the expected answers, and the verifiers. */

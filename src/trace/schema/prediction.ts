@@ -17,3 +17,7 @@ export const prediction = z.object({
   response: json.optional(),
 });
 export type Prediction = z.infer<typeof prediction>;
+
+/** The marks that a judge gives a prediction, on a scale from 1 to 5: parts of its score. */
+export const WORLD_MARKS = ['format', 'factuality', 'consistency', 'realism', 'quality'] as const;
+export type WorldMark = (typeof WORLD_MARKS)[number];

@@ -1,11 +1,11 @@
 import type { Json } from '../../common/json.ts';
+import { observationOf } from '../../common/observation.ts';
 import { fillPrompt } from '../../config/prompt.ts';
 import type { SubmittedSimulatedWorld } from '../../config/submission/world.ts';
 import type { ToolCall, ToolCallContext, ToolOutcome, ToolSpec, World, WorldSession } from '../../rollout/ports.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 import { DOMAINS } from './domains.ts';
-import { observationOf } from './observation.ts';
 import { actionOf, messagesFor, type SimulationTexts, systemPrompt, type Turn } from './prompt.ts';
 
 /** The name under which calls of the world model are recorded. */

@@ -191,6 +191,24 @@ pods: { image: x, counts: 3, isolation: pods }
         '[http://gpu-1:8000/v1]`.',
       '83: `scorer.pass` must be a number from 0 to 1, not the number 2 — For example, write `pass: 0.5`.',
     ]);
+    const judge = (more: string): Promise<string[]> =>
+      scorer(`{ kind: judge, model: { endpoint: "http://j/v1", name: x }, rubric: Be strict, ${more} }`);
+    assert.deepEqual(await judge('parts: [tone, length], scale: [0, 10]'), []);
+    assert.deepEqual(await judge('parts: { tone: How polite it is }'), []);
+    for (const none of ['[]', '{}'])
+      assert.deepEqual(await judge(`parts: ${none}`), [
+        '95: `parts` of the judge names no mark — For example, write `parts: [format, factuality]`.',
+      ]);
+    assert.deepEqual(await judge('parts: [tone], scale: [1]'), [
+      '110: `scorer.scale` must be the lowest and the highest mark, two whole numbers, not a list — For example, ' +
+        'write `scale: [1, 5]`.',
+    ]);
+    assert.deepEqual(await judge('parts: [tone], scale: [5, 1]'), [
+      '110: the lowest mark of `scale` is not below the highest — For example, write `scale: [1, 5]`.',
+    ]);
+    assert.deepEqual(await judge('scale: [1, 5]'), [
+      '95: `scale` is that of marks, but the judge has no `parts` — Add `parts`, or remove `scale`.',
+    ]);
     assert.deepEqual(await scorer('{ kind: module, module: score.ts }'), [
       '33: file score.ts not found — Create the file, or fix the path, which is relative to b.batch.yaml.',
     ]);

@@ -283,7 +283,7 @@ answer: { tag: a }
 agent: ../agents/desk.agent.yaml
 world: ../worlds/library.world.yaml
 dataset: { file: ../data/tasks.jsonl }
-scorer: { kind: judge, ${model.replace('model: { ', 'model: { ')}, rubric: rubric.md, pass: 0.7 }
+scorer: { kind: judge, ${model}, rubric: rubric.md, pass: 0.7, parts: [tone], scale: [0, 9] }
 `,
       'batches/rubric.md': 'Be strict.',
       'worlds/library.world.yaml':
@@ -309,7 +309,14 @@ scorer: { kind: judge, ${model.replace('model: { ', 'model: { ')}, rubric: rubri
     );
     assert.deepEqual(built.agent.answer, { kind: 'tag', tag: 'a' });
     assert.deepEqual(built.agent.prompt, { text: 'Answer in <a>.' });
-    assert.deepEqual(built.scorer, { kind: 'judge', model: sent, rubric: 'Be strict.', pass: 0.7 });
+    assert.deepEqual(built.scorer, {
+      kind: 'judge',
+      model: sent,
+      rubric: 'Be strict.',
+      pass: 0.7,
+      parts: { tone: '' },
+      scale: [0, 9],
+    });
     assert.deepEqual(built.world?.user, { model: sent, prompt: 'You are {{task.meta.city}}' });
     const ready = resolveSubmission(built, secrets);
     assert.equal(ready.agent.model.api_key, ENV['HOOK']);

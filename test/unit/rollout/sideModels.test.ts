@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Submission } from '../../../src/config/submission.ts';
 import type { Breakpoint } from '../../../src/protocol/commands.ts';
-import { judgeScorer } from '../../../src/scoring/judge.ts';
+import { judgeScorer } from '../../../src/scoring/judge/judge.ts';
 import { ClassedError } from '../../../src/trace/classedError.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';

@@ -241,6 +241,35 @@ describe('judge', () => {
       );
     }
   });
+  it('gives several marks, on a scale', async () => {
+    const asked: SideQuestion[] = [];
+    const marked = { ...scorer, pass: 0.75, parts: { tone: 'How polite it is.', length: '' }, scale: [1, 5] } as const;
+    const verdict = await createScorer(marked, none).score(
+      inputOf({
+        answer: 'Perfect: 5! <answer>',
+        ask: (question) => {
+          asked.push(question);
+          return Promise.resolve('Hm.\n<final_evaluation>{"scores": {"tone": 3, "length": 4}}</final_evaluation>');
+        },
+      }),
+    );
+    assert.deepEqual(verdict, {
+      value: 0.625,
+      passed: false,
+      parts: { tone: 3, length: 4 },
+      checks: [{ name: 'rubric', passed: false, cause: 'rejected by the judge' }],
+      explanation: 'Hm.',
+    });
+    const text = asked[0]!.messages.map((message) => message.text).join('\n');
+    for (const part of [
+      'Be strict.',
+      '- tone: How polite it is.',
+      '- length\n',
+      '"tone": <1-5>',
+      'Perfect: 5! &lt;answer>',
+    ])
+      assert.ok(text.includes(part), part);
+  });
   it('makes no call when there is no answer', async () => {
     const before = questions.length;
     const verdict = await judged('', null);

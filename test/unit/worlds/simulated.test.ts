@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { JsonObject } from '../../../src/common/json.ts';
+import { observationOf } from '../../../src/common/observation.ts';
 import type { SubmittedSimulatedWorld } from '../../../src/config/submission/world.ts';
 import type { ModelRequest } from '../../../src/rollout/ports.ts';
 import { ClassedError } from '../../../src/trace/classedError.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
-import { observationOf } from '../../../src/worlds/simulated/observation.ts';
 import { simulatedWorld } from '../../../src/worlds/simulated/open.ts';
 import {
   end,

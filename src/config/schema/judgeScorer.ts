@@ -1,0 +1,59 @@
+/** Keys of a scorer with `kind: judge`. */
+import { z } from 'zod';
+import { DEFAULTS } from '../defaults.ts';
+import { modelSection } from './modelSection.ts';
+import { expects, fault, listOf, name, number, text } from './values.ts';
+
+export const scorerName = text('careful judge', 'a name')
+  .refine(
+    (written) => !written.startsWith('person:') && written !== 'reward',
+    expects('a name other than `reward` that does not start with `person:`', 'careful judge'),
+  )
+  .optional()
+  .describe('Name of its verdicts, to tell several scorers of the same kind apart. Default: by its kind.');
+
+const PARTS = expects('a list of marks, or an object with what each is about', '[format, factuality]');
+const SCALE = expects('the lowest and the highest mark, two whole numbers', '[1, 5]');
+
+export const judgeScorer = z
+  .strictObject({
+    kind: z.literal('judge').describe('A model judges the answer by a rubric; its explanation is kept.'),
+    model: modelSection.describe('The model that judges.'),
+    rubric: text('prompts/rubric.md', 'the rubric, or the path of a .md or .txt file').describe(
+      'The criteria: inline, or the path of a `.md` or `.txt` file.',
+    ),
+    parts: z
+      .union([listOf(name, 'a list of marks', '[format, factuality]'), z.record(name, z.string())], PARTS)
+      .optional()
+      .describe(
+        'Marks that the judge gives instead of one score: a list of names, or an object with what each is about. ' +
+          'The value of the score is their mean, from 0 (the lowest mark) to 1.',
+      ),
+    scale: z
+      .tuple([z.int(SCALE), z.int(SCALE)], SCALE)
+      .optional()
+      .describe(
+        `With \`parts\`: the lowest and the highest mark. Default: \`[${DEFAULTS.scorer.scale.join(', ')}]\`. A mark ` +
+          'below the scale counts as not given, one beyond it as the highest.',
+      ),
+    pass: number({ min: 0, max: 1, what: 'a number from 0 to 1', example: 0.5 })
+      .default(DEFAULTS.scorer.pass)
+      .describe('Minimum score to pass.'),
+    name: scorerName,
+  })
+  .superRefine(({ parts, scale }, context) => {
+    if (parts !== undefined && Object.keys(parts).length === 0)
+      fault(context, '`parts` of the judge names no mark', 'For example, write `parts: [format, factuality]`.', {
+        path: ['parts'],
+      });
+    if (scale === undefined) return;
+    if (parts === undefined)
+      fault(context, '`scale` is that of marks, but the judge has no `parts`', 'Add `parts`, or remove `scale`.', {
+        path: ['scale'],
+        code: 'conflict',
+      });
+    else if (scale[0] >= scale[1])
+      fault(context, 'the lowest mark of `scale` is not below the highest', 'For example, write `scale: [1, 5]`.', {
+        path: ['scale'],
+      });
+  });

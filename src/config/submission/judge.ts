@@ -1,0 +1,19 @@
+import { z } from 'zod';
+import { submittedModel } from './parts.ts';
+
+/** Name of its verdicts. Default: by its kind. */
+export const scorerName = z.string().optional();
+
+/** A model that grades by a rubric. */
+export const submittedJudge = z.object({
+  name: scorerName,
+  kind: z.literal('judge'),
+  model: submittedModel,
+  rubric: z.string(),
+  pass: z.number(),
+  /** The marks, each with what it is about; empty if its name says it. Absent: there is one score from 0 to 1. */
+  parts: z.record(z.string(), z.string()).optional(),
+  /** The lowest and the highest mark. */
+  scale: z.tuple([z.number().int(), z.number().int()]).readonly().optional(),
+});
+export type SubmittedJudge = z.infer<typeof submittedJudge>;
