@@ -9,11 +9,11 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { JsonObject } from '../../src/common/json.ts';
 import type { SubmittedModule } from '../../src/config/submission.ts';
 import { bundleModule } from '../../src/tools/bundle.ts';
-import type { TraceEvent } from '../../src/trace/schema.ts';
 import { assertWhole, eventsOf, submission, task } from '../support/directed.ts';
 import { answerText, fakeEndpoint } from '../support/endpoint.ts';
 import { Random } from '../support/random.ts';
 import { TestStore } from '../support/rolloutServer.ts';
+import { countSideCalls } from '../support/sideCalls.ts';
 import { FIXTURES } from '../support/tools.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
@@ -26,24 +26,6 @@ const lastText = ({ messages }: JsonObject): string => {
   const last = (messages as { content: string }[]).at(-1)!;
   return last.content;
 };
-
-/** Calls of the judge by the seed of their request: how many were recorded, and how many were lost with a worker. */
-function recorded(events: readonly TraceEvent[]): Map<number, { answered: number; lost: number; copies: number }> {
-  const counts = new Map<number, { answered: number; lost: number; copies: number }>();
-  const seeds = new Map<number, number>();
-  for (const event of events) {
-    if (event.kind === 'model.start' && event.data.side === 'judge')
-      seeds.set(event.seq, event.data.sampling['seed'] as number);
-    const seed = event.kind === 'model.end' ? seeds.get(event.span ?? 0) : undefined;
-    if (event.kind !== 'model.end' || seed === undefined) continue;
-    const count = counts.get(seed) ?? { answered: 0, lost: 0, copies: 0 };
-    counts.set(seed, count);
-    if (event.data.error?.class === 'infrastructure') count.lost++;
-    else if (event.data.source === 'recorded') count.copies++;
-    else count.answered++;
-  }
-  return counts;
-}
 
 describe('a worker that is killed while tools ask models', () => {
   it('is replaced by one that sends nothing again that is recorded', { timeout: 240_000 }, async (test) => {
@@ -97,7 +79,9 @@ describe('a worker that is killed while tools ask models', () => {
     /** Seeds of the answers that are recorded. */
     const answers = async (): Promise<Set<number>> => {
       const rows = (await server.api.rollouts(batch)).rollouts;
-      const counts = await Promise.all(rows.map(async (row) => recorded(await eventsOf(server, row.rollout))));
+      const counts = await Promise.all(
+        rows.map(async (row) => countSideCalls(await eventsOf(server, row.rollout), 'judge')),
+      );
       return new Set(counts.flatMap((of) => [...of].flatMap(([seed, { answered }]) => (answered > 0 ? [seed] : []))));
     };
     let [repeated, known] = [0, 0];
@@ -132,7 +116,7 @@ describe('a worker that is killed while tools ask models', () => {
       assert.deepEqual([row.progress.status, row.progress.passed, row.try], ['done', true, 1]);
       const events = await eventsOf(server, row.rollout);
       assertWhole(events);
-      for (const [seed, of] of recorded(events)) {
+      for (const [seed, of] of countSideCalls(events, 'judge')) {
         assert.equal(of.answered, 1, `seed ${seed}`);
         lost += of.lost;
         copies += of.copies;
