@@ -11,7 +11,7 @@ import { type Call, type Trajectory, textOf, toolCallsOf, toolUses } from './sup
 import { DeskBench, type Report } from './support/deskBench.ts';
 import { Engine } from './support/engine.ts';
 import { GaiaBench } from './support/gaiaBench.ts';
-import { deskTasks, endlessTask } from './support/tasks.ts';
+import { deskTasks, endlessTask, scriptTasks } from './support/tasks.ts';
 
 const TASKS = 40;
 /** Tools of the workspace for GAIA, without the one that needs a browser. */
@@ -37,12 +37,13 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
   let bench: DeskBench;
   const tasks = deskTasks(TASKS, 5);
   const ids = tasks.map((task) => task.id);
+  const scripts = scriptTasks(8);
 
   const cleanUp = new AsyncDisposableStack();
   before(async () => {
     engine = await Engine.start();
     cleanUp.defer(() => engine.stop());
-    bench = new DeskBench(engine.url, [...tasks, endlessTask()]);
+    bench = new DeskBench(engine.url, [...tasks, ...scripts, endlessTask()]);
     cleanUp.defer(() => bench.close());
   });
   after(() => cleanUp.disposeAsync());
@@ -383,6 +384,54 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     }
   });
 
+  describe('as agent and world at once', () => {
+    it('reuses its cache: a request of the world begins with the previous one', async (test) => {
+      const shares: Record<string, number> = {};
+      for (const [name, concurrency] of [
+        ['alone', 1],
+        ['among other attempts', 8],
+      ] as const) {
+        const report = await bench.run({
+          batch: 'script',
+          attempts: 2,
+          concurrency,
+          tasks: scripts.map(({ id }) => id),
+        });
+        assert.deepEqual([report.attempts, report.scored, report.infrastructure], [16, 16, 0]);
+        const worlds = (await bench.trajectories(report.batch)).map(({ calls }) => calls.filter(isOfWorld));
+        const later = worlds.flatMap((calls) => {
+          for (const [index, { messages }] of calls.entries())
+            if (index > 0)
+              assert.deepEqual(messages.slice(0, calls[index - 1]!.messages.length), calls[index - 1]!.messages);
+          return calls.slice(1);
+        });
+        assert.ok(later.length >= 16 * 5, `${later.length} later calls of the world`);
+        shares[name] = cachedShare(later);
+        test.diagnostic(
+          `${name}: ${(100 * cachedShare(worlds.flat())).toFixed(0)} % of the world's input tokens were cached, ` +
+            `${(100 * cachedShare(later)).toFixed(0)} % after the first call of an attempt`,
+        );
+      }
+      assert.ok(shares['alone']! > 0.5, 'the previous request is most of the next one');
+    });
+
+    it('never waits for itself: all attempts end with as many of them as it takes calls, and with more', async () => {
+      for (const concurrency of ['auto', 64] as const) {
+        const report = await bench.run({
+          batch: 'simulated',
+          attempts: 4,
+          concurrency,
+          tasks: ids.slice(0, 16),
+        });
+        assert.deepEqual([report.attempts, report.scored, report.infrastructure], [64, 64, 0], String(concurrency));
+        const trajectories = await bench.trajectories(report.batch);
+        assert.ok(trajectories.some(({ calls }) => calls.some(isOfWorld)));
+        for (const { calls } of trajectories)
+          for (const { end } of calls) assert.equal(end.data.status, 'ok', JSON.stringify(end.data));
+      }
+    });
+  });
+
   it('restarted during a batch: calls wait for it, and nothing is lost', async (test) => {
     const attempts = TASKS * 4;
     const batch = await bench.launch({ attempts: 4, concurrency: 24, tasks: ids });
@@ -453,6 +502,15 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     );
   });
 });
+
+const isOfWorld = ({ start }: Call): boolean => start.data.side === 'world';
+
+/** The share of the input tokens of calls that the engine had cached. */
+function cachedShare(calls: readonly Call[]): number {
+  const sum = (key: 'input_tokens' | 'cached_tokens'): number =>
+    calls.reduce((total, { end }) => total + (end.data.usage?.[key] ?? 0), 0);
+  return sum('cached_tokens') / sum('input_tokens');
+}
 
 /** All settled, by their first try, and without an infrastructure failure. */
 function everyAttemptOnce(rows: readonly RolloutRow[], trajectories: readonly Trajectory[], attempts: number): void {

@@ -14,7 +14,12 @@ export type EndpointInfo = ServerInfo['endpoints'][number];
 
 export interface BatchOptions {
   readonly attempts: number;
-  readonly concurrency: number;
+  readonly concurrency: number | 'auto';
+  /**
+   * `desk`: the engine is the agent, in a world that is a module. `simulated`: it is the agent and the world. `script`:
+   * it is the world of agents that make the calls of their task. Default: `desk`.
+   */
+  readonly batch?: 'desk' | 'simulated' | 'script';
   readonly tasks?: readonly string[];
 }
 
@@ -48,10 +53,10 @@ export class DeskBench {
     return (await this.#json<{ batch: string }>(options, ['--detach'])).batch;
   }
 
-  #json<T>({ attempts, concurrency, tasks = [] }: BatchOptions, more: readonly string[]): Promise<T> {
+  #json<T>({ attempts, concurrency, batch = 'desk', tasks = [] }: BatchOptions, more: readonly string[]): Promise<T> {
     const args = [
       'run',
-      'desk.batch.yaml',
+      `${batch}.batch.yaml`,
       '--attempts',
       String(attempts),
       '--concurrency',

@@ -63,3 +63,18 @@ export function endlessTask(): DeskTask {
   const [task] = deskTasks(1, 1);
   return { ...task!, id: 'endless', question: 'Silent Harbor '.repeat(600) };
 }
+
+/** Questions to the demo model, which makes their calls. */
+export function scriptTasks(count: number): DeskTask[] {
+  return deskTasks(count, 6).map((task, index) => ({
+    ...task,
+    id: `script-${index + 1}`,
+    question: [
+      'call find_member {"name": "Ada Abel"}',
+      `call loans_of {"member_id": "M${index + 10}"}`,
+      ...[10, 11, 12, 13].map((loan) => `call renew_loan {"loan_id": "L${loan + index}"}`),
+      'answer done',
+    ].join('\n'),
+    answer: 'done',
+  }));
+}
