@@ -13,7 +13,7 @@ import type { EventOf, TraceEvent } from '../../src/trace/schema.ts';
 import { assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
 import { answerText, type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
 import { Random } from '../support/random.ts';
-import { type TestServer, TestStore } from '../support/rolloutServer.ts';
+import { TestStore } from '../support/rolloutServer.ts';
 import { countSideCalls } from '../support/sideCalls.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 import { responses } from '../support/worldCalls.ts';
@@ -133,7 +133,7 @@ describe('a simulated world', { timeout: 240_000 }, () => {
     assert.equal(repeated, 0, 'requests repeated for recorded calls');
   });
 
-  it('is forked at a step and edited inside its reply: the agent sees the edit, and nothing is asked twice', async () => {
+  it('is forked at a step and edited in its reply: the agent sees the edit, and nothing is asked twice', async () => {
     await using store = new TestStore();
     const server = await store.start();
     await using model = await worldModel();
@@ -195,7 +195,7 @@ describe('a simulated world', { timeout: 240_000 }, () => {
 function replyBefore(events: readonly TraceEvent[]): EventOf<'message'> {
   const reply = events.findLast((event) => event.kind === 'message' && event.data.role === 'assistant');
   assert.ok(reply?.kind === 'message');
-  return reply as EventOf<'message'>;
+  return reply;
 }
 
 /** Each request begins with the messages of the previous one. */

@@ -5,7 +5,7 @@
  * how often each call was repeated, by seed.
  */
 import { createServer } from 'node:http';
-import { latencyMs, REPLY_TEXT, TOOL, TURNS } from './work.ts';
+import { latencyMs, REPLY_TEXT, TOOL, TURNS, WORLD } from './work.ts';
 
 const [medianMs = 0, sigma = 1, chunks = 1, turns = TURNS] = process.argv.slice(2).map(Number);
 const stats = { calls: 0, first: 0, last: 0 };
@@ -87,7 +87,8 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     stats.calls += 1;
     const body = Buffer.concat(parts).toString();
-    const turn = body.split('"role":"assistant"').length;
+    // A model that plays the world answers with a text.
+    const turn = body.includes(`"model":"${WORLD}"`) ? turns : body.split('"role":"assistant"').length;
     const seed = Number(/"seed":(\d+)/.exec(body)?.[1] ?? 0);
     seen.set(seed, (seen.get(seed) ?? 0) + 1);
     const wait = latencyMs(seed, { medianMs, sigma });

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject } from '../../../src/common/json.ts';
 import { alive } from '../../support/cli.ts';
 import { cpuSeconds, noteSandboxed, peakRss } from './processes.ts';
-import { AGENT, BATCH_SEED, RESULT_TEXT, TOOL, taskIds } from './work.ts';
+import { AGENT, BATCH_SEED, RESULT_TEXT, TOOL, taskIds, WORLD } from './work.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const cli = path.join(root, 'dist', 'cli.mjs');
@@ -22,6 +22,8 @@ export interface BatchShape {
   readonly pods?: JsonObject;
   /** Rules of its world, as YAML; it has no world without them. */
   readonly rules?: string;
+  /** The tool belongs to a world that is a module, or that a model at the same endpoint plays. Default: to no world. */
+  readonly world?: 'module' | 'simulated';
 }
 
 export interface ProductRun {
@@ -160,7 +162,7 @@ export class ProductBench {
     }
   }
 
-  write({ tasks, attempts, lanes, url, pods, rules }: BatchShape): void {
+  write({ tasks, attempts, lanes, url, pods, rules, world }: BatchShape): void {
     mkdirSync(this.workspace, { recursive: true });
     const write = (file: string, text: string): void => writeFileSync(path.join(this.workspace, file), text);
     write(
@@ -184,13 +186,24 @@ run: ({ key }) => key + ' ' + text });
 name: ${AGENT}
 model: { endpoint: "${url}", name: bench, sampling: { temperature: 1, max_tokens: 4096 } }
 prompt: You look keys up.
-tools: [{ module: lookup.ts }]
+tools: ${world === undefined ? '[{ module: lookup.ts }]' : '[]'}
 limits: { tokens: 100000000 }
 `,
     );
-    write('world.ts', 'export const open = () => ({ state: undefined, tools: {} });\n');
-    const world = 'version: 1\nname: bench\nkind: module\nmodule: world.ts\n';
-    write('bench.world.yaml', `${world}perturb:\n${rules ?? '  []'}\n`);
+    const tools = world === undefined ? '{}' : `{ ${TOOL} }`;
+    write(
+      'world.ts',
+      `import { ${TOOL} } from './lookup.ts';\nexport const open = () => ({ state: undefined, tools: ${tools} });\n`,
+    );
+    write(
+      'tools.json',
+      JSON.stringify([{ name: TOOL, description: 'Looks a key up.', inputSchema: { type: 'object' } }]),
+    );
+    const kind =
+      world === 'simulated'
+        ? `kind: simulated\nmodel: { endpoint: "${url}", name: ${WORLD} }\ntools: [{ file: tools.json }]\n`
+        : 'kind: module\nmodule: world.ts\n';
+    write('bench.world.yaml', `version: 1\nname: bench\n${kind}perturb:\n${rules ?? '  []'}\n`);
     write(
       'bench.batch.yaml',
       `version: 1
@@ -201,7 +214,7 @@ seed: ${BATCH_SEED}
 scorer: { kind: contains }
 concurrency: ${lanes}
 ${[
-  ...(rules === undefined ? [] : ['world: bench.world.yaml']),
+  ...(rules === undefined && world === undefined ? [] : ['world: bench.world.yaml']),
   ...(pods === undefined ? [] : [`pods: ${JSON.stringify(pods)}`]),
 ].join('\n')}
 `,

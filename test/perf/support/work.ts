@@ -9,6 +9,8 @@ export const TURNS = 10;
 export const BATCH_SEED = 7;
 export const AGENT = 'bench';
 export const TOOL = 'lookup';
+/** Name of a model that plays the world. */
+export const WORLD = 'world';
 
 export interface Latency {
   /** Milliseconds; 0 = answers immediately. */
@@ -20,6 +22,12 @@ export interface Latency {
 /** Seed of the n-th (from 1) model call of an attempt (see `rolloutSeed`). */
 export function callSeed(task: string, attempt: number, call: number): number {
   return seedOf(seedOf(BATCH_SEED, task, attempt), AGENT, call);
+}
+
+/** Seed of the call of the model that plays the world, inside the tool call of the n-th model call of an attempt. */
+export function worldSeed(task: string, attempt: number, call: number): number {
+  const tool = seedOf(seedOf(BATCH_SEED, task, attempt), AGENT, call, 0);
+  return seedOf(seedOf(tool, WORLD, 0), WORLD, 1);
 }
 
 /** Seconds → ms of a call, from its seed: a lognormal by Box and Muller over two draws of a 32-bit mixer. */
@@ -45,10 +53,13 @@ export function attemptsInOrder(tasks: number, attempts: number): { task: string
   return Array.from({ length: attempts }, (_, n) => taskIds(tasks).map((task) => ({ task, attempt: n + 1 }))).flat();
 }
 
-/** How long the model server takes for all calls of an attempt. */
-export function chainMs(task: string, attempt: number, latency: Latency): number {
+/** How long the model server takes for all calls of an attempt; `simulated`: with those of the world. */
+export function chainMs(task: string, attempt: number, latency: Latency, simulated = false): number {
   let chain = 0;
-  for (let call = 1; call <= TURNS; call++) chain += latencyMs(callSeed(task, attempt, call), latency);
+  for (let call = 1; call <= TURNS; call++) {
+    chain += latencyMs(callSeed(task, attempt, call), latency);
+    if (simulated && call < TURNS) chain += latencyMs(worldSeed(task, attempt, call), latency);
+  }
   return chain;
 }
 
@@ -56,10 +67,16 @@ export function chainMs(task: string, attempt: number, latency: Latency): number
  * Makespan in ms of a greedy executor without overhead: each lane takes the next attempt the moment it is free.
  * `lanes`: how many, or when each of them starts.
  */
-export function idealMs(tasks: number, attempts: number, lanes: number | readonly number[], latency: Latency): number {
+export function idealMs(
+  tasks: number,
+  attempts: number,
+  lanes: number | readonly number[],
+  latency: Latency,
+  simulated = false,
+): number {
   const free = typeof lanes === 'number' ? new Array<number>(lanes).fill(0) : [...lanes];
   for (const { task, attempt } of attemptsInOrder(tasks, attempts)) {
-    const chain = chainMs(task, attempt, latency);
+    const chain = chainMs(task, attempt, latency, simulated);
     let lane = 0;
     for (let i = 1; i < free.length; i++) if ((free[i] ?? 0) < (free[lane] ?? 0)) lane = i;
     free[lane] = (free[lane] ?? 0) + chain;
