@@ -19,7 +19,7 @@ import {
 } from './submission.ts';
 import { type Bundle, Bundles, blobsAndTasks, type SubmissionBlob } from './submit/blobs.ts';
 import { collectEnvironment } from './submit/environment.ts';
-import { submittedRules } from './submit/rules.ts';
+import { submittedRules, withRules } from './submit/rules.ts';
 import { type ScenarioFiles, type SentScenarios, scenariosOf, sentScenarios } from './submit/scenarios.ts';
 import {
   filesOf,
@@ -90,7 +90,7 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
     name: loaded.name,
     file: relative(root, loaded.path),
     agent: submitted,
-    ...(ownWorld === undefined ? {} : { world: { ...ownWorld.world, perturb } }),
+    ...(ownWorld === undefined ? {} : { world: withRules(ownWorld.world, perturb, loaded.noPerturb !== true) }),
     ...(loaded.noPerturb === true ? { no_perturb: true } : {}),
     scorer,
     attempts: file.attempts,

@@ -1,4 +1,5 @@
 /** Reads the input of a batch’s statistics from a server. */
+import { isFaultRule } from '../../config/submission/rule.ts';
 import { type Submission, submission } from '../../config/submission.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { BatchRow } from '../../protocol/client.ts';
@@ -36,7 +37,7 @@ export async function reportInput(
 }
 
 function perturbOf(submitted: Submission | undefined): ReportInput['perturb'] {
-  const rules = submitted?.world?.perturb ?? [];
+  const rules = (submitted?.world?.perturb ?? []).filter(isFaultRule);
   return rules.length === 0
     ? undefined
     : { rules: rules.map(({ name }) => name), on: submitted?.no_perturb === undefined };

@@ -10,12 +10,19 @@ import { MODULE_ENDINGS } from './tools.ts';
 
 /** What is known before a call is made. */
 const VARIABLES: ReadonlySet<string> = new Set(['tool', 'step', 'agent', 'task', 'attempt']);
+/** What is known after it. */
+const AFTER: ReadonlySet<string> = new Set(['observation', ...VARIABLES]);
 
 /** Where an error is in a condition, from 1. */
 const columns = z.object({ column: z.number(), length: z.number() });
 
-/** Reports problems of rules. */
-export async function checkRules(reading: Reading, parsed: ParsedFile, rules: readonly PerturbRule[]): Promise<void> {
+/** Reports problems of rules. `isSimulated`: a model plays the world. */
+export async function checkRules(
+  reading: Reading,
+  parsed: ParsedFile,
+  rules: readonly PerturbRule[],
+  isSimulated: boolean,
+): Promise<void> {
   const names = new Set<string>();
   for (const [index, rule] of rules.entries()) {
     const at: Path = ['perturb', index];
@@ -26,12 +33,27 @@ export async function checkRules(reading: Reading, parsed: ParsedFile, rules: re
         hint: 'Rename one of them: trajectories and reports name the rule of each injected fault.',
       });
     names.add(rule.name);
-    if (rule.when !== undefined) checkCondition(reading, parsed, [...at, 'when'], rule.when);
+    if (rule.when !== undefined) checkCondition(reading, parsed, [...at, 'when'], rule.when, VARIABLES);
+    if (rule.check !== undefined) checkCondition(reading, parsed, [...at, 'check'], rule.check, AFTER);
+    if (rule.say !== undefined && !isSimulated)
+      reading.report(parsed, [...at, 'say'], {
+        code: 'conflict',
+        message: '`say` is for worlds that a model plays, and no model plays this one',
+        hint: 'Use an `effect`, or `kind: simulated`.',
+        fixes: [{ do: 'remove', path: [...at, 'say'] }],
+      });
     if (rule.module !== undefined) await reading.locate(parsed, [...at, 'module'], rule.module, MODULE_ENDINGS);
   }
 }
 
-function checkCondition(reading: Reading, parsed: ParsedFile, at: Path, text: string): void {
+function checkCondition(
+  reading: Reading,
+  parsed: ParsedFile,
+  at: Path,
+  text: string,
+  known: ReadonlySet<string>,
+): void {
+  const key = String(at.at(-1));
   let query: Query;
   try {
     query = compileCondition(text);
@@ -42,19 +64,22 @@ function checkCondition(reading: Reading, parsed: ParsedFile, at: Path, text: st
     reading.add(parsed, {
       ...parsed.problem(at, {
         code: 'value',
-        message: `column ${column} of \`when\`: ${message}`,
+        message: `column ${column} of \`${key}\`: ${message}`,
         hint: error.hint ?? 'Write a CEL expression, such as tool.name == "renew_loan".',
       }),
       ...rangeOfPart(parsed, at, text, column, length),
     });
     return;
   }
-  const late = [...query.variables].filter((name) => !VARIABLES.has(name));
+  const late = [...query.variables].filter((name) => !known.has(name));
   if (late.length === 0) return;
   reading.report(parsed, at, {
     code: 'value',
-    message: `a rule is decided before the call, when ${late.map((name) => `\`${name}\``).join(', ')} cannot be used`,
-    hint: `Use ${[...VARIABLES].join(', ')}.`,
+    message:
+      known === VARIABLES
+        ? `a rule is decided before the call, when ${late.map((name) => `\`${name}\``).join(', ')} cannot be used`
+        : `a check cannot use ${late.map((name) => `\`${name}\``).join(', ')}`,
+    hint: `Use ${[...known].join(', ')}.`,
   });
 }
 

@@ -108,7 +108,7 @@ export async function readWorld(
     return undefined;
   }
   const { value, complete } = reading.check(parsed, worldFile);
-  await checkRules(reading, parsed, value.perturb ?? []);
+  await checkRules(reading, parsed, value.perturb ?? [], value.kind === 'simulated');
   const kind = value.kind === 'code' || value.kind === 'simulated' ? value.kind : 'module';
   if (value.kind !== undefined) checkKeys(reading, parsed, kind);
   const scenarios = kind === 'code' ? await readScenarios(reading, parsed, value) : undefined;
@@ -228,12 +228,14 @@ function checkNested(reading: Reading, { parsed, at }: Mention, nested: WorldPar
 
 /** Checks the placeholders in the texts of a world, and of those that it contains, against the first tasks. */
 export function checkWorldTexts(reading: Reading, world: WorldParts, tasks: DatasetLook['head']): void {
-  for (const { parsed, userPrompt, simulation } of partsIn(world)) {
+  for (const { parsed, userPrompt, simulation, world: loaded } of partsIn(world)) {
     // The side models may know the answer: the agent does not see what they get.
     const check = (at: Path, text: PromptText): void =>
       checkPlaceholders(reading, parsed, at, text, tasks, { mayKnowAnswer: true });
     if (userPrompt !== undefined) check(['user', 'prompt'], userPrompt);
     for (const [part, text] of Object.entries(simulation?.texts ?? {})) check([part], text);
+    for (const [index, { say }] of (loaded?.file.perturb ?? []).entries())
+      if (say !== undefined) check(['perturb', index, 'say'], { text: say });
   }
 }
 

@@ -90,6 +90,7 @@ const anyOf = [
     required: ['effect'],
   })),
   { properties: { module: { type: 'string', description: 'A module with the function.' } }, required: ['module'] },
+  { properties: { say: { type: 'string', description: 'What the world model is told.' } }, required: ['say'] },
 ];
 
 function argsSchema(effect: Effect): object {
@@ -117,12 +118,44 @@ export const perturbRule = group(
       .optional()
       .describe('Instead of `effect`: a module whose function changes the result of the call.'),
     export: text('stale_rows').optional().describe('With `module`: the function.'),
+    say: text('The second renewal of a day fails with "limit reached".')
+      .optional()
+      .describe(
+        'For a world that a model plays: a sentence added to its `instruction`. A rule may have it instead of an ' +
+          'effect.',
+      ),
+    check: text('\'observation.text.contains("limit reached")\'', 'a CEL expression')
+      .optional()
+      .describe(
+        'With `say`: a CEL expression over `observation` (text, json, failed), `tool`, `step`, `agent`, `task`, and ' +
+          '`attempt`: whether the world model obeyed in a call that `when` selects. It is recorded as a score of ' +
+          'the call.',
+      ),
   },
   'a group of keys with `name` and `effect`',
   '{ name: flaky, effect: error }',
 )
   .superRefine((rule, context) => {
-    const { effect, module, export: exported } = rule;
+    const { effect, module, export: exported, say, check } = rule;
+    if (check !== undefined && say === undefined)
+      fault(context, '`check` has no effect without `say`', 'Add the sentence that the world model must obey.', {
+        path: ['check'],
+        code: 'conflict',
+      });
+    if (effect === undefined && module === undefined && say !== undefined) {
+      for (const key of ['args', 'export'] as const)
+        if (rule[key] !== undefined)
+          fault(context, `\`${key}\` has no effect in a rule that only says something`, 'Remove it.', {
+            path: [key],
+            code: 'conflict',
+          });
+      if (rule.p < 1)
+        fault(context, '`p` has no effect in a rule that only says something', 'Say how often it applies in `say`.', {
+          path: ['p'],
+          code: 'conflict',
+        });
+      return;
+    }
     if (effect === undefined && module === undefined)
       fault(context, `the rule \`${rule.name}\` needs \`effect\` or \`module\``, 'Add `effect: error`.', {
         code: 'missing',

@@ -8,6 +8,10 @@ const common = {
   /** A CEL expression; absent: every call. */
   when: z.string().optional(),
   p: z.number().min(0).max(1),
+  /** A sentence of the instruction to the world model. */
+  say: z.string().optional(),
+  /** A CEL expression: whether the world model obeyed. */
+  check: z.string().optional(),
 };
 const seconds = z.number().min(0);
 const count = z.number().int().min(0);
@@ -50,8 +54,17 @@ export const submittedRule = z.discriminatedUnion('effect', [
     export: z.string(),
     args: jsonObject.optional(),
   }),
+  /** It only says something, and changes no call. */
+  z.object({ ...common, effect: z.literal('say') }),
 ]);
 export type SubmittedRule = z.infer<typeof submittedRule>;
+/** A rule that changes calls. */
+export type FaultRule = Exclude<SubmittedRule, { effect: 'say' }>;
+
+/** Whether a rule changes calls. */
+export function isFaultRule(rule: SubmittedRule): rule is FaultRule {
+  return rule.effect !== 'say';
+}
 
 /** Returns the rules that apply to the tool calls of a submission's rollouts. */
 export function rulesOf(value: {

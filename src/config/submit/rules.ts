@@ -3,6 +3,7 @@ import type { LoadedWorld } from '../load/world.ts';
 import { dirname, joinPath } from '../paths.ts';
 import { effectArgs, type PerturbRule } from '../schema/perturbSection.ts';
 import type { SubmittedRule } from '../submission/rule.ts';
+import type { SubmittedWorld } from '../submission/world.ts';
 import type { Bundles } from './blobs.ts';
 
 /** Returns the rules of a world, with defaults applied. */
@@ -10,11 +11,28 @@ export function submittedRules({ file, path }: LoadedWorld, bundles: Bundles): P
   return Promise.all(file.perturb.map((rule) => submittedRule(rule, path, bundles)));
 }
 
+/** Returns a world with its rules; what they say is part of the instruction to its model. */
+export function withRules<W extends SubmittedWorld>(world: W, perturb: readonly SubmittedRule[], on: boolean): W {
+  const said = on ? perturb.flatMap(({ say }) => (say === undefined ? [] : [say.trim()])) : [];
+  const own = { ...world, perturb: [...perturb] };
+  if (own.kind !== 'simulated' || said.length === 0) return own;
+  const { instruction } = own.texts;
+  const lines = [...(instruction === undefined ? [] : [instruction.trim()]), ...said];
+  return { ...own, texts: { ...own.texts, instruction: lines.join('\n') } };
+}
+
 async function submittedRule(rule: PerturbRule, path: string, bundles: Bundles): Promise<SubmittedRule> {
-  const { name, when, p, effect, args, module = '', export: exported = '' } = rule;
-  const common = { name, ...(when === undefined ? {} : { when }), p };
+  const { name, when, p, effect, args, module, export: exported = '', say, check } = rule;
+  const common = {
+    name,
+    ...(when === undefined ? {} : { when }),
+    p,
+    ...(say === undefined ? {} : { say }),
+    ...(check === undefined ? {} : { check }),
+  };
   switch (effect) {
     case undefined:
+      if (module === undefined) return { ...common, effect: 'say' };
       return {
         ...common,
         effect: 'function',

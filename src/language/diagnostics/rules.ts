@@ -23,8 +23,12 @@ export async function ruleProblems(
   for (const [index, rule] of rules.entries()) {
     if (!isJsonObject(rule)) continue;
     const at: Path = ['perturb', index];
-    const { when, export: exported } = rule;
-    if (typeof when === 'string' && complete) problems.push(...unknownTools(parsed, [...at, 'when'], when, names));
+    const { export: exported } = rule;
+    for (const key of ['when', 'check'] as const) {
+      const condition = rule[key];
+      if (typeof condition === 'string' && complete)
+        problems.push(...unknownTools(parsed, [...at, key], condition, names));
+    }
     if (typeof exported === 'string')
       problems.push(
         ...(await exportProblems(

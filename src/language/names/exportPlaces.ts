@@ -157,8 +157,10 @@ async function placesInConfig(workspace: Workspace, { module, name }: Export): P
 async function placesInFaults(workspace: Workspace, world: string, name: string): Promise<Place[]> {
   const value = (await workspace.parsed(world))?.value;
   const rules = isJsonObject(value) && Array.isArray(value['perturb']) ? value['perturb'] : [];
-  const found = rules.map((_, index) =>
-    placesInValue(workspace, world, ['perturb', index, 'when'], (text) => toolWords(text, name)),
+  const found = rules.flatMap((_, index) =>
+    ['when', 'check'].map((key) =>
+      placesInValue(workspace, world, ['perturb', index, key], (text) => toolWords(text, name)),
+    ),
   );
   return (await Promise.all(found)).flat();
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
+import { rewardOf } from '../../trace/callReward.ts';
 import type { ToolSpan } from '../../trace/model/spans.ts';
 import { scoreText } from '../../trace/text/score.ts';
 import { stepAt } from '../../trace/text.ts';
@@ -62,7 +63,7 @@ export const readCall = defineTool({
     const end = offset + cut.text.length;
     const status: z.infer<typeof callState> = span.end?.data.status ?? 'open';
     const ms = span.end?.data.ms;
-    const reward = opened.model.scoresOf(span.seq).at(-1)?.data.value ?? undefined;
+    const reward = rewardOf(opened.model.scoresOf(span.seq))?.data.value ?? undefined;
     const place = `${opened.reference}:${span.step}`;
     const facts = [
       `${span.start.data.name} at ${place}, seq ${span.seq}`,

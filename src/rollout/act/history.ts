@@ -59,6 +59,8 @@ export class History {
   lastStep = 0;
   /** The score of this rollout, if it was scored. */
   score: EventData['score'] | undefined;
+  /** Scores of tool calls: seq of the start, and scorer. */
+  readonly #callScores = new Set<string>();
   /** Whether a person changed this rollout while it ran. */
   touched = false;
   /** Milliseconds that this rollout ran under earlier holders, not counting holds and waits for endpoints. */
@@ -165,7 +167,8 @@ export class History {
         if (this.openHold !== undefined) this.openHold.carried = true;
         return;
       case 'score':
-        if (own && event.span === undefined) this.score = event.data; // not of a single call
+        if (event.span !== undefined) this.#callScores.add(`${event.span}:${event.data.scorer}`);
+        else if (own) this.score = event.data;
         return;
       default:
     }
@@ -243,6 +246,11 @@ export class History {
       }
     }
     return messages;
+  }
+
+  /** Whether the record has a score of a tool call by this scorer. `span`: seq of its start. */
+  hasCallScore(span: number, scorer: string): boolean {
+    return this.#callScores.has(`${span}:${scorer}`);
   }
 
   /** Drops all snapshots: the world begins in another state than they do. */

@@ -1,3 +1,4 @@
+import type { Json } from '../../common/json.ts';
 import { BreakpointSet, type GateSide, type MatchedBreakpoint } from '../../protocol/breakpointSet.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
 import { type Gate, gateEnvironment } from '../../trace/query/environment.ts';
@@ -99,6 +100,10 @@ class SubjectGate implements Gate {
     return message === undefined ? undefined : messageOf(message);
   }
 
+  get observation(): Gate['observation'] {
+    return isTool(this.#subject) ? responseOf(this.#subject) : undefined;
+  }
+
   get changes(): Gate['changes'] {
     return this.#subject.changes;
   }
@@ -122,7 +127,6 @@ function isTool(subject: Subject): subject is Subject<'tool'> {
 function toolOf({ start, end }: Subject<'tool'>, repeats: number): NonNullable<Gate['tool']> {
   if (end === undefined) return { name: start.name, arguments: start.arguments, repeats };
   const { result, error, ms, injected, made }: Effects['tool']['end'] = end.data;
-  const response = end.message?.parts.find((part) => part.type === 'tool_call_response');
   return {
     name: start.name,
     arguments: start.arguments,
@@ -130,9 +134,14 @@ function toolOf({ start, end }: Subject<'tool'>, repeats: number): NonNullable<G
     repeats,
     injected,
     made,
-    result: result ?? (response?.type === 'tool_call_response' ? response.response : undefined),
+    result: result ?? responseOf({ end }),
     error: error === undefined ? undefined : { class: error.class, message: error.message },
   };
+}
+
+function responseOf({ end }: Pick<Subject<'tool'>, 'end'>): Json | undefined {
+  const part = end?.message?.parts.find(({ type }) => type === 'tool_call_response');
+  return part?.type === 'tool_call_response' ? part.response : undefined;
 }
 
 function messageOf(message: NonNullable<NonNullable<Subject['end']>['message']>): NonNullable<Gate['message']> {

@@ -13,6 +13,7 @@ import { TokenChain } from '../log/tokens.ts';
 import type { ToolHost } from '../ports.ts';
 import type { Stop } from '../stop.ts';
 import type { Time } from '../time.ts';
+import { Controls } from '../tools/controls.ts';
 import { Perturbation } from '../tools/perturbation.ts';
 import { ToolCaller } from '../tools/toolCalls.ts';
 import { type AgentTool, ToolSet } from '../tools/toolSet.ts';
@@ -71,6 +72,7 @@ export class AgentFactory {
   readonly #models: ModelCallerParts;
   readonly #tools = new Map<SubmittedAgent, ToolSet>();
   readonly #perturbation: Perturbation | undefined;
+  readonly #controls: Controls | undefined;
   /** Asks models for tools and scorers. */
   readonly sideModels: SideModels;
   #step: number;
@@ -104,6 +106,13 @@ export class AgentFactory {
           throw new ClassedError('infrastructure', `Nothing calls the function of the rule ${rule.name}.`);
         return ports.callRule(rule, input, signal);
       },
+    });
+    this.#controls = Controls.of({
+      rules: rulesOf(job.submission),
+      task: job.task,
+      attempt: job.attempt,
+      isScored: (span, scorer) => history.hasCallScore(span, scorer),
+      append: (drafts) => log.append(drafts),
     });
     this.sideModels = new SideModels(
       this.#sideParts(),
@@ -159,6 +168,7 @@ export class AgentFactory {
           rolloutSeed: this.#seed,
           toolSeconds: agent.limits.tool_seconds,
           perturbation: this.#perturbation,
+          controls: this.#controls,
           careful: job.how === 'resumed',
         },
         path,

@@ -4,7 +4,7 @@
  */
 import { seedOf } from '../../common/hash.ts';
 import { canonicalJson, isSameJson, type Json, type JsonObject } from '../../common/json.ts';
-import type { SubmittedRule } from '../../config/submission/rule.ts';
+import { type FaultRule, isFaultRule, type SubmittedRule } from '../../config/submission/rule.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import { gateEnvironment } from '../../trace/query/environment.ts';
 import { compileCondition, type Query } from '../../trace/query.ts';
@@ -32,7 +32,7 @@ export interface PendingCall {
 
 /** The rule that applies to a call, and what it needs to know of the call. */
 export interface Fault {
-  readonly rule: SubmittedRule;
+  readonly rule: FaultRule;
   readonly call: PendingCall;
 }
 
@@ -46,11 +46,12 @@ interface PerturbationParts {
 
 const RANGE = 2 ** 32;
 /** Rollouts of a batch share their rules. */
-const conditions = new WeakMap<SubmittedRule, Query>();
+const conditions = new WeakMap<FaultRule, Query>();
 
 /** The rules of one rollout. */
 export class Perturbation {
   readonly #parts: PerturbationParts;
+  readonly #rules: readonly FaultRule[];
   /** Whether results are kept for later calls. */
   readonly #remembers: boolean;
   /** Real results, by tool and arguments. */
@@ -60,7 +61,8 @@ export class Perturbation {
 
   private constructor(parts: PerturbationParts) {
     this.#parts = parts;
-    this.#remembers = parts.rules.some(({ effect }) => effect === 'stale' || effect === 'function');
+    this.#rules = parts.rules.filter(isFaultRule);
+    this.#remembers = this.#rules.some(({ effect }) => effect === 'stale' || effect === 'function');
   }
 
   /** Returns undefined without rules. */
@@ -78,10 +80,10 @@ export class Perturbation {
 
   /** Returns the first rule that matches a call. */
   choose(call: PendingCall): Fault | undefined {
-    const { rules, task, attempt } = this.#parts;
+    const { task, attempt } = this.#parts;
     const { request, span, agent, step, repeats } = call;
     let environment: ReturnType<typeof gateEnvironment> | undefined;
-    for (const rule of rules) {
+    for (const rule of this.#rules) {
       if (rule.when !== undefined) {
         environment ??= gateEnvironment({
           side: 'before',
@@ -169,7 +171,7 @@ export function injectedError({ rule, call }: Fault, toolSeconds: number): Class
   return new ClassedError('timeout', `${call.request.name} did not finish within ${seconds} s.`);
 }
 
-function conditionOf(rule: SubmittedRule, when: string): Query {
+function conditionOf(rule: FaultRule, when: string): Query {
   let query = conditions.get(rule);
   if (query === undefined) conditions.set(rule, (query = compileCondition(when)));
   return query;

@@ -19,6 +19,7 @@ import type { CallInspection, ToolOutcome, UntrustedWork } from '../ports.ts';
 import { type Stop, settledWithin } from '../stop.ts';
 import { roundMs, type Time } from '../time.ts';
 import { CallQuestions } from './callQuestions.ts';
+import type { Controls } from './controls.ts';
 import { delayOf, type Fault, injectedError, type Perturbation } from './perturbation.ts';
 import { ProgressTimeout } from './progressTimeout.ts';
 import { checkedTool } from './requestCheck.ts';
@@ -47,6 +48,8 @@ interface ToolCallerParts {
   readonly toolSeconds: number;
   /** The rules by which faults are injected, if there are any. */
   readonly perturbation: Perturbation | undefined;
+  /** Checks of what a world model was told, if there are any. */
+  readonly controls: Controls | undefined;
   /**
    * Whether an earlier holder was lost, so that every call is stored before it is made, to detect calls that end
    * workers.
@@ -140,7 +143,9 @@ export class ToolCaller {
       onlyStored: effect === 'irreversible' || this.#parts.careful,
       ...(world === undefined ? {} : { queue: world.queue }),
       settled: (done) => {
-        this.#parts.perturbation?.ended({ ...start, arguments: this.#edited(done.span, part) }, done);
+        const request = { ...start, arguments: this.#edited(done.span, part) };
+        this.#parts.perturbation?.ended(request, done);
+        this.#parts.controls?.ended({ request, agent: this.#agent, step, repeats, done });
         if (call !== undefined)
           return done.recorded ? call.recalled(argumentsOf(this.#edited(done.span, part)), done.span) : undefined;
         if (world === undefined) return undefined;

@@ -1,6 +1,8 @@
 /** Creates the variables of expressions: for an event of a trajectory, a rollout at a gate, and a row of a batch. */
 import type { Json } from '../../common/json.ts';
+import { rewardOf } from '../callReward.ts';
 import { repeatsOf } from '../calls.ts';
+import { observationOf } from '../control/observation.ts';
 import { type RolloutState, stateAt } from '../fold.ts';
 import { textOf } from '../model/messages.ts';
 import type { ToolSpan } from '../model/spans.ts';
@@ -42,6 +44,9 @@ export function environmentOf(model: TrajectoryModel, seq: number, task?: TaskRe
     },
     get message() {
       return message();
+    },
+    get observation() {
+      return observationAt(model, event, span());
     },
     get usage() {
       return usageValues(state().usage);
@@ -99,6 +104,8 @@ export interface Gate {
     readonly output_tokens: number;
     readonly cached_tokens?: number | undefined;
   };
+  /** What the agent sees of a tool call that has ended. */
+  readonly observation?: Json | undefined;
   readonly changes?: readonly Change[] | undefined;
   readonly reward?: number | null;
 }
@@ -172,6 +179,11 @@ class GateEnvironment implements QueryEnvironment {
     return message === undefined ? EMPTY : messageValues(message);
   }
 
+  get observation(): Values {
+    const { observation, tool } = this.#gate;
+    return observation === undefined ? EMPTY : observationValues(observation, tool?.error != null);
+  }
+
   get usage(): Values {
     return usageValues(this.#gate.usage ?? { input_tokens: 0, output_tokens: 0 });
   }
@@ -188,6 +200,7 @@ export function rowEnvironment(row: RolloutRow, task?: TaskRecord): QueryEnviron
     step: row.progress.steps,
     tool: EMPTY,
     message: EMPTY,
+    observation: EMPTY,
     agent: '',
     side: '',
     attempt: row.attempt,
@@ -223,7 +236,7 @@ function toolValues(model: TrajectoryModel, span: ToolSpan, seq: number): Values
     result: result === undefined ? null : unescapeKeys(result),
     error: end?.error ?? null,
     ms: end?.ms ?? null,
-    reward: model.scoresOf(span.seq).findLast((score) => score.seq <= seq)?.data.value ?? null,
+    reward: rewardOf(model.scoresOf(span.seq).filter((score) => score.seq <= seq))?.data.value ?? null,
     injected: end?.injected ?? '',
     made: end?.made ?? true,
     get repeats() {
@@ -238,6 +251,20 @@ function messageAt(model: TrajectoryModel, event: AnyEvent | undefined): Values 
   if (event.kind !== 'model.end' && event.kind !== 'tool.end' && event.kind !== 'agent.end') return EMPTY;
   const entry = event.data.m === undefined ? undefined : model.message(event.data.m);
   return entry === undefined ? EMPTY : messageValues(entry.event.data);
+}
+
+function observationAt(model: TrajectoryModel, event: AnyEvent | undefined, span: ToolSpan | undefined): Values {
+  if (event === undefined || 'unknown' in event || event.kind !== 'tool.end' || event.data.m === undefined)
+    return EMPTY;
+  const parts = model.message(event.data.m)?.event.data.parts ?? [];
+  const part = parts.find(({ type }) => type === 'tool_call_response');
+  return part?.type === 'tool_call_response' && span !== undefined
+    ? observationValues(unescapeKeys(part.response), event.data.error !== undefined)
+    : EMPTY;
+}
+
+function observationValues(response: Json, isError: boolean): Values {
+  return { ...observationOf(response, isError) };
 }
 
 function messageValues(

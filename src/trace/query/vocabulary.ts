@@ -21,6 +21,11 @@ export interface QueryEnvironment {
    * to, topic.
    */
   readonly message: Values;
+  /**
+   * At the end of a tool call, what the agent saw: text, json (null if the text is not JSON), and failed (whether it
+   * signals an error).
+   */
+  readonly observation: Values;
   /** Instance path of the agent; '' in streams without agents. */
   readonly agent: string;
   /** For events of a side model's call: `user`, `judge`, or the name of another one. Otherwise ''. */
@@ -50,6 +55,7 @@ export const VARIABLES: Readonly<Record<Variable, 'map' | 'string' | 'dyn'>> = {
   step: 'dyn',
   tool: 'map',
   message: 'map',
+  observation: 'map',
   agent: 'string',
   side: 'string',
   task: 'map',
@@ -66,6 +72,7 @@ const FIELDS: Readonly<Partial<Record<Variable, readonly string[]>>> = {
   event: ['seq', 'v', 'at', 'kind', 'agent', 'span', 'parent', 'data'],
   tool: ['name', 'arguments', 'result', 'error', 'ms', 'repeats', 'reward', 'injected', 'made'],
   message: ['m', 'role', 'origin', 'text', 'reasoning', 'calls', 'parts', 'from', 'to', 'topic'],
+  observation: ['text', 'json', 'failed'],
   task: ['id', 'question', 'answer', 'level', 'files', 'world', 'meta'],
   usage: ['input_tokens', 'output_tokens', 'cached_tokens'],
   world: ['changes', 'outcome'],

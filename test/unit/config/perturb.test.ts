@@ -116,9 +116,23 @@ describe('the rules of a world', () => {
       ['{ name: a, when: \'tool.name == "x" && tool.nam == 2\', effect: empty }'],
       [
         '6:48-51 column 26 of `when`: tool has no "nam"; it has name, arguments, result, error, ms, repeats, ' +
-          'reward, injected, made — Write a CEL expression over event, step, tool, message, agent, side, task, ' +
-          'attempt, usage, world, reward, verdicts, status, such as tool.name == "search" && tool.ms > 500.',
+          'reward, injected, made — Write a CEL expression over event, step, tool, message, observation, ' +
+          'agent, side, task, attempt, usage, world, reward, verdicts, status, such as tool.name == "search" && ' +
+          'tool.ms > 500.',
       ],
+    ],
+    [
+      'words to a world that no model plays',
+      ['{ name: a, say: It fails }'],
+      [
+        '6:21-29 `say` is for worlds that a model plays, and no model plays this one — Use an `effect`, or ' +
+          '`kind: simulated`.',
+      ],
+    ],
+    [
+      'a check of nothing that was said',
+      ['{ name: a, effect: empty, check: observation.failed }'],
+      ['6:38-56 `check` has no effect without `say` — Add the sentence that the world model must obey.'],
     ],
     [
       'a condition over what is not known yet',

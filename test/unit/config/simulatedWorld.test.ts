@@ -33,13 +33,14 @@ const FILES = {
 
 async function load(
   changes: Record<string, string> = {},
+  options: { noPerturb?: boolean } = {},
 ): Promise<{ value: LoadedBatch | undefined; problems: string[] }> {
-  const { value, problems } = await loadBatch(memoryFiles({ ...FILES, ...changes }), BATCH, { root: '/w' });
+  const { value, problems } = await loadBatch(memoryFiles({ ...FILES, ...changes }), BATCH, { root: '/w', ...options });
   return { value, problems: problems.map((problem) => formatProblem(problem, '/w')) };
 }
 
-async function build(changes: Record<string, string> = {}) {
-  const { value, problems } = await load(changes);
+async function build(changes: Record<string, string> = {}, options: { noPerturb?: boolean } = {}) {
+  const { value, problems } = await load(changes, options);
   assert.ok(value !== undefined, problems.join('\n'));
   return buildSubmission(value, {
     files: memoryFiles({ ...FILES, ...changes }),
@@ -50,6 +51,51 @@ async function build(changes: Record<string, string> = {}) {
     product: 'rollout-studio 1',
   });
 }
+
+describe('what rules say to a world model', () => {
+  const RULED =
+    `${MODEL}tools: [{ file: tools.json }]\ninstruction: All loans fail.\nperturb:\n` +
+    "  - { name: limit, when: 'tool.name == \"renew\"', say: 'Renewals of {{task.meta.wish}} fail.', " +
+    'check: observation.failed }\n  - { name: slow, effect: delay, args: { wait: 1s } }\n';
+  const problemsWith = async (rule: string): Promise<string[]> =>
+    (await load(world(`${MODEL}tools: [{ file: tools.json }]\nperturb:\n  - ${rule}\n`))).problems;
+
+  it('is part of its instruction, unless the batch runs without rules', async () => {
+    const ruled = world(RULED);
+    const { submission } = await build(ruled);
+    assert.ok(submission.world?.kind === 'simulated');
+    assert.equal(submission.world.texts.instruction, 'All loans fail.\nRenewals of {{task.meta.wish}} fail.');
+    assert.deepEqual(submission.world.perturb[0], {
+      name: 'limit',
+      when: 'tool.name == "renew"',
+      p: 1,
+      say: 'Renewals of {{task.meta.wish}} fail.',
+      check: 'observation.failed',
+      effect: 'say',
+    });
+    const off = await build(ruled, { noPerturb: true });
+    assert.ok(off.submission.world?.kind === 'simulated');
+    assert.equal(off.submission.world.texts.instruction, 'All loans fail.');
+  });
+
+  it('is checked, with places', async () => {
+    assert.deepEqual(await problemsWith("{ name: a, say: 'See {{task.meta.wsh}}' }"), [
+      'desk.world.yaml:7:26: `{{task.meta.wsh}}`: tasks have no `meta.wsh` — Did you mean `{{task.meta.wish}}`?',
+    ]);
+    assert.deepEqual(await problemsWith('{ name: a, say: It fails, p: 0.5, args: { x: 1 } }'), [
+      'desk.world.yaml:7:34: `p` has no effect in a rule that only says something — Say how often it applies in `say`.',
+      'desk.world.yaml:7:45: `args` has no effect in a rule that only says something — Remove it.',
+    ]);
+    assert.match(
+      (await problemsWith('{ name: a, say: It fails, check: \'observation.txt == ""\' }'))[0] ?? '',
+      /column 13 of `check`: observation has no "txt"; it has text, json, failed/,
+    );
+    assert.match(
+      (await problemsWith("{ name: a, say: It fails, check: 'reward == 1' }"))[0] ?? '',
+      /a check cannot use `reward` — Use observation, tool, step, agent, task, attempt/,
+    );
+  });
+});
 
 describe('a simulated world', () => {
   it('is sent with the definitions of its tools in any format, and its texts', async () => {

@@ -2,6 +2,7 @@
 
 import type { Json } from '../../../src/common/json.ts';
 import { endsSentence, plural } from '../../../src/common/text.ts';
+import { isReward, ruleOfScore } from '../../../src/trace/callReward.ts';
 import { checkRows, checksOf } from '../../../src/trace/checkRows.ts';
 import { changedArguments, isRepeat } from '../../../src/trace/cursor.ts';
 import { textOf } from '../../../src/trace/model/messages.ts';
@@ -239,11 +240,7 @@ function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): R
           },
         ]
       : []),
-    ...model.scoresOf(span.seq).map(({ data: score }) => ({
-      text: `reward ${score.value === null ? 'none' : formatScore(score.value)}`,
-      title: [`Score of this call alone by ${score.scorer}`, score.explanation].filter(Boolean).join('. '),
-      kind: 'plain' as const,
-    })),
+    ...model.scoresOf(span.seq).flatMap(({ data }) => scoreMark(data)),
     ...(changes > 0
       ? [
           {
@@ -282,6 +279,27 @@ function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): R
     ms: end?.ms === undefined && modelMs === 0 ? undefined : (end?.ms ?? 0) + modelMs,
     open: end === undefined,
   };
+}
+
+/** Returns the mark of a score of a call. Predictions have their own. */
+function scoreMark(score: EventData['score']): RowText['marks'] {
+  const rule = ruleOfScore(score);
+  if (rule !== undefined)
+    return [
+      {
+        text: score.passed === true ? 'obeyed' : 'not obeyed',
+        title: [`The rule ${rule}`, score.explanation].filter(Boolean).join(': '),
+        kind: score.passed === true ? 'plain' : 'changed',
+      },
+    ];
+  if (!isReward(score)) return [];
+  return [
+    {
+      text: `reward ${score.value === null ? 'none' : formatScore(score.value)}`,
+      title: [`Score of this call alone by ${score.scorer}`, score.explanation].filter(Boolean).join('. '),
+      kind: 'plain',
+    },
+  ];
 }
 
 /** Returns the outcome for a trouble; nothing if there is none. */

@@ -99,7 +99,7 @@ export async function nameSuggestions(
       kind: CompletionItemKind.Field,
     }));
   }
-  if (kind === 'world' && place === 'perturb.when') return conditions(workspace, path);
+  if (kind === 'world' && (place === 'perturb.when' || place === 'perturb.check')) return conditions(workspace, path);
   if ((kind === 'batch' && place === 'scorer.export') || (kind === 'world' && place === 'perturb.export')) {
     const module = valueAt(root, [...cursor.path.slice(0, -1), 'module']);
     const text = typeof module === 'string' ? await workspace.text(joinPath(dirname(path), module)) : undefined;
