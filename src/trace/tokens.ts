@@ -41,7 +41,7 @@ export async function tokensOf(
     kept: keep,
     missing: keep - shared.length,
     completion: record.completion,
-    logprobs: record.logprobs === undefined ? undefined : floats(record.logprobs),
+    logprobs: record.logprobs === undefined ? undefined : floatsOf(record.logprobs),
   };
 }
 
@@ -51,7 +51,7 @@ async function recordOf(span: ModelSpan, read: ReadJson): Promise<TokenRecord | 
 }
 
 /** Decodes base64 of little-endian float32. */
-function floats(base64: string): number[] {
+export function floatsOf(base64: string): number[] {
   const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
   const view = new DataView(bytes.buffer);
   return Array.from({ length: Math.floor(bytes.length / 4) }, (_, i) => view.getFloat32(i * 4, true));

@@ -1,0 +1,124 @@
+import type { Json, JsonObject } from '../../common/json.ts';
+import type { TrajectoryModel } from '../model.ts';
+import { type Outcome, outcomeOf } from '../outcome.ts';
+import type { TokenRecord } from '../schema.ts';
+import type { RolloutRow, Verdict } from '../summary.ts';
+import { type Segment, segmentsOf } from './segments.ts';
+
+/** One segment of an attempt as trainers read it: a line of an export of token groups. */
+export interface TrainingRow extends Omit<Segment, 'agent'> {
+  readonly schema: 1;
+  readonly batch: string;
+  /** Attempts with the same group belong to one task: their rewards are compared with each other. */
+  readonly group: string;
+  readonly task: string;
+  readonly rollout: string;
+  readonly attempt: number;
+  readonly try: number;
+  readonly agent: string;
+  /** Number of this row among those of the rollout, from 1, and how many there are. */
+  readonly segment: number;
+  readonly segments: number;
+  /** null: nobody can say. It is never 0 instead. */
+  readonly reward: number | null;
+  readonly reward_parts: Readonly<Record<string, number>>;
+  /** Later verdicts, by scorer. */
+  readonly verdicts: Readonly<Record<string, Pick<Verdict, 'value' | 'passed'>>>;
+  readonly outcome: Outcome | 'touched';
+  /** Why the attempt must not change the statistics of its group. */
+  readonly why_excluded?: string;
+  /** Oldest and newest version of the weights that sampled it; absent if no call has one. */
+  readonly weights?: readonly [string, string];
+  /** Of its first call. */
+  readonly sampling: Readonly<Record<string, Json>>;
+  /** Of each of its calls; null if the endpoint gave none. */
+  readonly finish_reasons: readonly (string | null)[];
+  /** Milliseconds of the rollout: its calls to models waiting and running, its tools, and how long people held it. */
+  readonly ms: { readonly queue: number; readonly model: number; readonly tool: number; readonly held: number };
+}
+
+/** Returns the rows of a rollout that has ended. `row`: its summary. `tokens`: see `segmentsOf`. */
+export function trainingRows(
+  model: TrajectoryModel,
+  row: RolloutRow,
+  tokens: ReadonlyMap<number, TokenRecord>,
+): { readonly rows: readonly TrainingRow[]; readonly left_out: ReturnType<typeof segmentsOf>['left_out'] } {
+  const { rows, left_out } = segmentsOf(model, tokens);
+  const { progress } = row;
+  const whyExcluded = whyExcludedOf(row);
+  const of = {
+    batch: row.batch,
+    group: `${row.batch}/${row.task}`,
+    task: row.task,
+    rollout: row.rollout,
+    attempt: row.attempt,
+    try: row.try,
+  };
+  const verdict = {
+    reward: Number.isFinite(progress.reward) ? (progress.reward ?? null) : null,
+    reward_parts: model.scores.findLast(({ data }) => data.rollout === undefined)?.data.parts ?? {},
+    verdicts: Object.fromEntries(
+      Object.entries(progress.verdicts ?? {}).map(([scorer, { value, passed }]) => [scorer, { value, passed }]),
+    ),
+    outcome: progress.touched ? ('touched' as const) : outcomeOf(row),
+    ...(whyExcluded === undefined ? {} : { why_excluded: whyExcluded }),
+  };
+  const ms = timesOf(model);
+  return {
+    rows: rows.map(({ agent, ...segment }, index): TrainingRow => {
+      const weights = segment.calls.flatMap((call) => call.weights ?? []).sort(byVersion);
+      const [oldest, newest] = [weights[0], weights.at(-1)];
+      return {
+        schema: 1,
+        ...of,
+        agent,
+        segment: index + 1,
+        segments: rows.length,
+        ...segment,
+        ...verdict,
+        ...(oldest === undefined || newest === undefined ? {} : { weights: [oldest, newest] }),
+        sampling: samplingOf(model, segment.calls[0]?.seq),
+        finish_reasons: segment.calls.map(({ seq }) => endOf(model, seq)?.finish_reason ?? null),
+        ms,
+      };
+    }),
+    left_out,
+  };
+}
+
+function whyExcludedOf(row: RolloutRow): string | undefined {
+  const { progress } = row;
+  if (progress.touched) return 'a person changed it';
+  if (row.state !== 'ended') return 'it has not ended';
+  if (progress.status === 'infrastructure') return 'it was lost to infrastructure';
+  if (progress.status === 'cancelled') return 'it was cancelled';
+  if (!Number.isFinite(progress.reward)) return 'nobody can say what it is worth';
+  return undefined;
+}
+
+/** Versions are mostly numbers. */
+function byVersion(a: string, b: string): number {
+  return a.localeCompare(b, 'en', { numeric: true });
+}
+
+function samplingOf(model: TrajectoryModel, seq: number | undefined): JsonObject {
+  const span = seq === undefined ? undefined : model.span(seq);
+  return span?.kind === 'model' ? span.start.data.sampling : {};
+}
+
+function endOf(model: TrajectoryModel, seq: number): { readonly finish_reason?: string | undefined } | undefined {
+  const span = model.span(seq);
+  return span?.kind === 'model' ? span.end?.data : undefined;
+}
+
+function timesOf(model: TrajectoryModel): TrainingRow['ms'] {
+  const ms = { queue: 0, model: 0, tool: 0, held: model.end?.data.totals.held_ms ?? 0 };
+  for (const event of model.events) {
+    if ('unknown' in event) continue;
+    if (event.kind === 'model.end' && model.sideOf(event) === undefined) {
+      ms.queue += event.data.queue_ms ?? 0;
+      ms.model += event.data.ms ?? 0;
+    } else if (event.kind === 'tool.end') ms.tool += event.data.ms ?? 0;
+  }
+  return ms;
+}
