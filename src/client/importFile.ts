@@ -64,6 +64,14 @@ export async function importFile(
   };
 }
 
+/** Reads a file without importing it: its tasks and finished rollouts. Throws as `importFile`. */
+export async function importedRecords(file: string, signal: AbortSignal): Promise<ImportedRecords> {
+  const name = path.basename(file);
+  const format = await detect(file, name);
+  const source = new HashedFile(file, signal);
+  return await format.read({ name, elements: () => elementsOf(name, source) }, { batch: newId('b'), at: Date.now() });
+}
+
 async function detect(file: string, name: string): Promise<Format> {
   let head: string;
   try {

@@ -12,6 +12,7 @@ import { hasErrors, type Problem, problemsError } from '../config/source/problem
 import { type Submission, toolsOf } from '../config/submission.ts';
 import { scenariosOf } from '../config/submit/scenarios.ts';
 import { type BuiltSubmission, buildSubmission, type SubmitPorts } from '../config/submit.ts';
+import type { Api } from '../protocol/api.ts';
 import { type Bundle, bundleModule } from '../tools/bundle.ts';
 import { confinedFiles, requireWithin } from './confined.ts';
 import { diskFiles } from './disk.ts';
@@ -19,6 +20,7 @@ import { cacheFolder } from './folders.ts';
 import { pathsNamed } from './namedPaths.ts';
 import { worldProblems } from './published/lintWorlds.ts';
 import { readScenarioFiles } from './published/scenarioFiles.ts';
+import { recordCalls, recordedFile } from './recordings/record.ts';
 import { gitState, workspaceRoot } from './workspace.ts';
 
 interface ReadyBatch {
@@ -46,12 +48,19 @@ export function filesAt({ cwd, within }: ReadPlace): Files {
   return within === undefined ? files : confinedFiles(files, within);
 }
 
+/** What reading a batch file may use besides files. */
+export interface ReadOptions extends LoadOptions {
+  /** Connects to the store that has the recorded attempts which a world names. */
+  readonly connect?: (() => Promise<Api>) | undefined;
+  readonly signal?: AbortSignal;
+}
+
 /** Reads a batch file and all files it references. Throws StudioError `config` with the problems of all files. */
 export async function readBatch(
   file: string,
   place: ReadPlace,
   env: NodeJS.ProcessEnv,
-  options: LoadOptions = {},
+  { connect, signal = NEVER, ...options }: ReadOptions = {},
 ): Promise<ReadyBatch> {
   const { cwd, within } = place;
   const root = workspaceRoot(file, cwd);
@@ -62,7 +71,7 @@ export async function readBatch(
   const pure = new Map<string, readonly string[]>();
   const lint = await lintErrors(loaded.value, files, env, within, pure);
   if (hasErrors(lint)) throw problemsError(lint, files.absolute(cwd));
-  const built = await buildSubmission(loaded.value, submitPorts(files, root, env, within, pure));
+  const built = await buildSubmission(loaded.value, submitPorts(files, root, env, within, { pure, connect, signal }));
   await requireFolders(built.submission, within);
   return { built, warnings: [...loaded.problems, ...lint, ...built.warnings], root, target: loaded.value.file.target };
 }
@@ -98,14 +107,19 @@ export function sandboxMode(written: string | undefined): SandboxMode | undefine
 
 /**
  * Returns the ports that building a submission needs on this machine. `within`: folder that modules and what they
- * import must be in; installed packages may be elsewhere. `pure`: tools that never write, by scenario.
+ * import must be in; installed packages may be elsewhere. `pure`: tools that never write, by scenario. `connect`:
+ * connects to the store that has recorded attempts.
  */
 export function submitPorts(
   files: Files,
   root: string,
   env: NodeJS.ProcessEnv,
   within: string | undefined,
-  pure: ReadonlyMap<string, readonly string[]> = new Map(),
+  {
+    pure = new Map(),
+    connect,
+    signal = NEVER,
+  }: Pick<ReadOptions, 'connect' | 'signal'> & { readonly pure?: ReadonlyMap<string, readonly string[]> } = {},
 ): SubmitPorts {
   return {
     files,
@@ -113,6 +127,11 @@ export function submitPorts(
     env: (name) => env[name],
     git: () => gitState(root),
     bundle: (module) => bundleWithin(module, root, within),
+    recordings: async (sources) => {
+      for (const source of sources)
+        if (within !== undefined && 'path' in source) await requireWithin(within, source.path);
+      return recordedFile(await recordCalls(sources, { connect, env, signal }));
+    },
     scenarios: async (worlds, names, now) => {
       if (within !== undefined) await requireWithin(within, worlds.folder);
       const read = await readScenarioFiles(worlds, names, now, path.join(cacheFolder(env), 'worlds'), NEVER);

@@ -38,6 +38,7 @@ const KIND_NEEDS: Readonly<Record<WorldKind, readonly string[]>> = {
   module: [],
   code: ['python'],
   simulated: [],
+  recorded: [],
 };
 
 /** Programs that every Node.js image has, including its shell and utilities. */

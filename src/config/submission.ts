@@ -21,7 +21,12 @@ import {
   submittedModule,
 } from './submission/parts.ts';
 import { type SubmittedTools, submittedTools } from './submission/tools.ts';
-import { type SubmittedCodeWorld, type SubmittedWorld, submittedWorld } from './submission/world.ts';
+import {
+  type SubmittedCodeWorld,
+  type SubmittedRecordedWorld,
+  type SubmittedWorld,
+  submittedWorld,
+} from './submission/world.ts';
 
 export {
   type Position,
@@ -34,6 +39,7 @@ export { type SubmittedTools, submittedTools } from './submission/tools.ts';
 export type {
   SubmittedCodeWorld,
   SubmittedModuleWorld,
+  SubmittedRecordedWorld,
   SubmittedSimulatedWorld,
   SubmittedWorld,
 } from './submission/world.ts';
@@ -235,6 +241,10 @@ function worldConfig(world: SubmittedWorld | undefined): object | undefined {
       ? {}
       : { worlds: Object.fromEntries(Object.entries(worlds).map(([key, nested]) => [key, worldConfig(nested)])) }),
   };
+  if (own.kind === 'recorded') {
+    const { calls: _, blobs: __, attempts: ___, ...config } = own;
+    return { ...config, ...common };
+  }
   if (own.kind !== 'code') return { ...withoutPath(own), ...common };
   const { scenarios: _, python: __, ...config } = own;
   return { ...config, ...common };
@@ -355,12 +365,18 @@ export function scenariosOf({ world }: Pick<Submission, 'world'>): SubmittedCode
   return worldsOf({ world }).find((each) => each.kind === 'code')?.scenarios ?? {};
 }
 
-/** Returns the hash of the user's code: the bundles of all modules, and the code and templates of all scenarios. */
+/** Returns the worlds of a submission that answer from recorded calls. */
+export function recordedWorldsOf({ world }: Pick<Submission, 'world'>): SubmittedRecordedWorld[] {
+  return worldsOf({ world }).filter((each) => each.kind === 'recorded');
+}
+
+/** Returns the hash of the user's code: bundles of modules, code and templates of scenarios, and recorded calls. */
 export function codeSha(value: Submission): string {
   return hashOf(
     [
       ...modulesOf(value).map((module) => [module.file, module.bundle]),
       ...Object.entries(scenariosOf(value)).map(([name, { code, template }]) => [name, code, template]),
+      ...recordedWorldsOf(value).map(({ name, calls }) => [name, calls]),
     ].sort(),
   );
 }

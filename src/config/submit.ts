@@ -2,6 +2,7 @@
 import type { TaskRecord } from '../trace/task.ts';
 import type { Files } from './files.ts';
 import type { LoadedAgent } from './load/agent.ts';
+import type { RecordingSource } from './load/recorded.ts';
 import type { Scenarios } from './load/scenarios.ts';
 import type { LoadedScorer } from './load/scorer.ts';
 import { type LoadedCodeWorld, type LoadedWorld, worldsIn } from './load/world.ts';
@@ -19,6 +20,7 @@ import {
 } from './submission.ts';
 import { type Bundle, Bundles, blobsAndTasks, type SubmissionBlob } from './submit/blobs.ts';
 import { collectEnvironment } from './submit/environment.ts';
+import { type RecordingFile, submittedRecordings } from './submit/recordings.ts';
 import { submittedRules, withRules } from './submit/rules.ts';
 import { type ScenarioFiles, type SentScenarios, scenariosOf, sentScenarios } from './submit/scenarios.ts';
 import {
@@ -43,6 +45,11 @@ export interface SubmitPorts {
    * `config`, with file and line, for one that is missing or cannot run.
    */
   scenarios(worlds: Scenarios, names: readonly string[], now: string): Promise<ReadonlyMap<string, ScenarioFiles>>;
+  /**
+   * Reads the calls of recordings, each source in turn. Throws SourceError for one that does not exist or has no calls.
+   * Absent where no world can be recorded.
+   */
+  recordings?(sources: readonly RecordingSource[]): Promise<RecordingFile>;
   /** Returns the value of an environment variable on the submitting machine. */
   env(name: string): string | undefined;
   /** Returns undefined outside a repository. */
@@ -118,7 +125,7 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
   };
 }
 
-/** A world, and the blobs of its scenarios. */
+/** A world, and the blobs of its scenarios or recordings. */
 type SentWorld = Omit<SentScenarios, 'scenarios'> & { readonly world: SubmittedWorld };
 
 /** Returns a world with all that it contains. */
@@ -160,6 +167,8 @@ async function submittedOne(
       return { world: submittedModuleWorld(world, await bundles.add(moduleOf(world)), root), blobs: [], problems: [] };
     case 'simulated':
       return { world: submittedSimulatedWorld(world, root), blobs: [], problems: [] };
+    case 'recorded':
+      return await submittedRecordings(loaded, world, ports);
     case 'code':
       return await submittedScenarios(await scenariosOf(loaded, world, ports.files), world, root, ports);
   }

@@ -3,7 +3,7 @@ import { isSameJson, type Json } from '../common/json.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { Part } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
-import { hasHappened, isObserved, isRepeated, isUndone } from '../trace/undone.ts';
+import { hasHappened, isMade, isObserved, isRepeated, isUndone } from '../trace/undone.ts';
 import type { EffectResult } from './act/act.ts';
 import type { History } from './act/history.ts';
 import type { InsideCalls } from './act/insideCalls.ts';
@@ -310,7 +310,7 @@ export class LiveWorld {
 
 function tell(session: WorldSession, { world, done }: EndedCall): void {
   const answer = responseOf(done);
-  if (answer !== undefined) session.observed?.(world.call, answer.response);
+  if (answer !== undefined) session.observed?.(world.call, answer.response, isMade(done.end));
 }
 
 /** Returns the response that the agent got, if it got one. */

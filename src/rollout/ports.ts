@@ -12,6 +12,7 @@ import type {
   EventData,
   Part,
   Place,
+  RecordedPlace,
   Role,
   TraceEvent,
   Usage,
@@ -177,7 +178,9 @@ export interface ToolOutcome {
   readonly cut?: number;
   readonly full?: Uint8Array;
   /** Where it comes from, if nothing was really called. */
-  readonly source?: 'simulated';
+  readonly source?: 'simulated' | 'recorded';
+  /** Of a recorded answer: the call that got it. */
+  readonly recorded?: RecordedPlace;
 }
 
 /** A set of tools for one rollout. `call` throws ClassedError and always ends after its signal aborts. */
@@ -236,9 +239,9 @@ export interface WorldSession extends ToolHost {
   /**
    * For worlds whose state is only what the agents saw: receives each call that has ended, with the response that the
    * agent got, in order, whoever answered it. To restore such a world, it receives the recorded calls, and none is
-   * repeated.
+   * repeated. `made`: false if the call never reached a tool: it was refused, or a rule answered it.
    */
-  observed?(call: ToolCall, response: Json): void;
+  observed?(call: ToolCall, response: Json, made?: boolean): void;
 }
 
 export interface World {

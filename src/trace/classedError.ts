@@ -1,4 +1,10 @@
-import type { Change, ErrorClass, LimitKind, Place, TraceError } from './schema.ts';
+import type { Json } from '../common/json.ts';
+import type { Change, ErrorClass, LimitKind, Place, RecordedPlace, TraceError } from './schema.ts';
+
+interface RecordedFailure {
+  readonly place: RecordedPlace;
+  readonly response: Json;
+}
 
 /** A failed effect of a rollout, with its error class. Thrown by models, tools, and worlds. */
 export class ClassedError extends Error {
@@ -14,6 +20,8 @@ export class ClassedError extends Error {
   readonly blame: TraceError['blame'];
   /** Of a tool call: it ends the rollout, because nobody can say what the agent would have seen. */
   readonly fatal: boolean;
+  /** Of a tool call: it failed so in a recording, and this is what the agent saw. */
+  readonly recorded: RecordedFailure | undefined;
 
   constructor(
     errorClass: ErrorClass,
@@ -26,6 +34,7 @@ export class ClassedError extends Error {
       limit?: LimitKind | undefined;
       blame?: TraceError['blame'];
       fatal?: boolean;
+      recorded?: RecordedFailure;
     } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -37,6 +46,7 @@ export class ClassedError extends Error {
     this.limit = options.limit;
     this.blame = options.blame;
     this.fatal = options.fatal ?? false;
+    this.recorded = options.recorded;
   }
 
   toTrace(): TraceError {

@@ -100,6 +100,9 @@ export const source = z.enum(['live', 'recorded', 'simulated', 'edited', 'observ
 export type Source = z.infer<typeof source>;
 export const effect = z.enum(['pure', 'restorable', 'irreversible']);
 export type Effect = z.infer<typeof effect>;
+/** A call in another rollout. */
+const recordedPlace = z.object({ rollout: z.string(), seq });
+export type RecordedPlace = z.infer<typeof recordedPlace>;
 /** `cut`: only in a fork, for a call that was open at the fork point. The fork repeats it. */
 const callStatus = z.enum(['ok', 'error', 'cut']);
 
@@ -212,6 +215,8 @@ const eventData = {
       m: int.min(1).optional(),
       ms: ms.optional(),
       source,
+      /** With `source: recorded`, in a recorded world: the call whose answer this is. */
+      recorded: recordedPlace.optional(),
       /** The rule that changed the call; `result` is then what the tool really returned. */
       injected: z.string().optional(),
       /** The tool was never called: the rule answered. */

@@ -26,6 +26,11 @@ export function isObserved(end: EventData['tool.end'] | undefined): boolean {
   return errorClass === undefined || (errorClass !== 'infrastructure' && (end.made === false || !isUndone(errorClass)));
 }
 
+/** Returns whether the call reached a tool, or whoever answered instead of it, and not only a rule or a check. */
+export function isMade(end: EventData['tool.end'] | undefined): boolean {
+  return end?.made !== false && (end?.error === undefined || !NOT_MADE.has(end.error.class));
+}
+
 /** Returns whether the call of a world with this end happened, so that it may have changed the world. */
 export function hasHappened(end: EventData['tool.end'] | undefined): boolean {
   if (end === undefined || end.made === false || end.source === 'edited' || end.status === 'cut') return false;

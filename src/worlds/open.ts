@@ -6,6 +6,7 @@ import type { ToolEnvironment } from '../tools/environment.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import { codeWorld } from './code/open.ts';
 import { moduleWorld } from './module.ts';
+import { recordedWorld } from './recorded/open.ts';
 import { simulatedWorld } from './simulated/open.ts';
 
 /** Returns the submitted world, whose sessions run in the environment of their rollout. `judges`: it is the scorer. */
@@ -20,6 +21,12 @@ export function openWorld(submitted: SubmittedWorld, environment: ToolEnvironmen
       };
     case 'simulated':
       return simulatedWorld(submitted);
+    case 'recorded':
+      return recordedWorld(
+        submitted,
+        environment,
+        submitted.worlds?.otherwise === undefined ? undefined : openWorld(submitted.worlds.otherwise, environment),
+      );
   }
 }
 

@@ -31,6 +31,8 @@ export const dap: Command = {
         const { connection } = await linkTo(context, store, signal);
         const { built, target } = await readBatch(path.resolve(context.cwd, file), context, context.env, {
           attempts: attempt,
+          connect: () => Promise.resolve(connection.api),
+          signal,
           ...(context.target === undefined ? {} : { target: context.target }),
           ...(task === undefined ? { limit: 1 } : { tasks: [task] }),
         });

@@ -103,6 +103,8 @@ export const run: Command = {
     connecting.catch(() => undefined); // awaited below, unless reading the files fails first
     const { built, warnings } = await readBatch(file, context, context.env, {
       target,
+      connect: async () => (await connecting).api,
+      signal: context.signal,
       ...(attempts === undefined ? {} : { attempts }),
       ...(limit === undefined ? {} : { limit }),
       ...(seed === undefined ? {} : { seed }),

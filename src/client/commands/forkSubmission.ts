@@ -75,7 +75,7 @@ export async function forkSubmission(
     parent === undefined
       ? undefined
       : submissionSchema.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(parent, signal))));
-  let built = changes.file === undefined ? recorded(original) : await fromFile(changes.file, task, place);
+  let built = changes.file === undefined ? recorded(original) : await fromFile(changes.file, task, place, api, signal);
   if (changes.agent !== undefined) built = await withAgent(built, changes.agent, place);
   return withModel(compared({ ...built, original, originalSha: parent }), changes);
 }
@@ -101,9 +101,19 @@ function recorded(original: Submission | undefined): BuiltSubmission {
   return { submission: original, secrets: {}, blobs: [], notes: [] };
 }
 
-async function fromFile(file: string, task: TaskRecord, place: ForkPlace): Promise<BuiltSubmission> {
-  // Skip checks that depend on the target: the parent’s server already runs it.
-  const { built } = await readBatch(path.resolve(place.cwd, file), place, place.env, { target: DEFAULTS.target });
+async function fromFile(
+  file: string,
+  task: TaskRecord,
+  place: ForkPlace,
+  api: Api,
+  signal: AbortSignal,
+): Promise<BuiltSubmission> {
+  const { built } = await readBatch(path.resolve(place.cwd, file), place, place.env, {
+    // Skip checks that depend on the target: the parent’s server already runs it.
+    target: DEFAULTS.target,
+    connect: () => Promise.resolve(api),
+    signal,
+  });
   return {
     submission: built.submission,
     secrets: built.secrets,

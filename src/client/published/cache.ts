@@ -1,5 +1,6 @@
 /** Files by the hash of their content, in the user's cache folder. */
 import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isMissing } from '../../common/errors.ts';
@@ -44,9 +45,9 @@ export class ContentCache {
 
   /** Moves a file here, by its content. */
   async adopt(temporary: string): Promise<{ readonly sha: string; readonly path: string }> {
-    const sha = createHash('sha256')
-      .update(await readFile(temporary))
-      .digest('hex');
+    const hash = createHash('sha256');
+    for await (const chunk of createReadStream(temporary)) hash.update(chunk as Uint8Array);
+    const sha = hash.digest('hex');
     const file = path.join(this.folder, sha);
     await rename(temporary, file);
     return { sha, path: file };

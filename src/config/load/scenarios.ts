@@ -49,6 +49,14 @@ export async function readScenarios(
         fixes: [{ do: 'insert', path: [], key, value: example }],
       });
   if (format === undefined || from === undefined) return undefined;
+  if (typeof from !== 'string') {
+    reading.report(parsed, ['from'], {
+      code: 'value',
+      message: 'a world of kind `code` has one `from`',
+      hint: 'Write the path of a folder, or of a file in it.',
+    });
+    return undefined;
+  }
   const located = await reading.locate(parsed, ['from'], from, undefined, 'any');
   if (located === undefined) return undefined;
   const isFolder = (await reading.files.stat(located))?.kind === 'folder';

@@ -3,14 +3,16 @@ import { basename } from '../paths.ts';
 import { codeWorldKeys } from '../schema/codeWorld.ts';
 import type { ModelSection } from '../schema/modelSection.ts';
 import { NESTED_WORLDS, type NestedWorldKey } from '../schema/nestedWorld.ts';
+import { recordedWorldKeys } from '../schema/recordedWorld.ts';
 import { simulatedWorldKeys } from '../schema/simulatedWorld.ts';
-import { WORLD_KINDS, type WorldFile, worldFile } from '../schema/worldFile.ts';
+import { type WorldFile, worldFile } from '../schema/worldFile.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
 import type { DatasetLook } from './dataset.ts';
 import { checkModel, checkModels } from './model.ts';
 import { checkRules } from './perturb.ts';
 import { checkPlaceholders } from './placeholders.ts';
 import type { Mention, PromptText, Reading } from './reading.ts';
+import { type RecordingSource, readSources } from './recorded.ts';
 import { checkScenario, readScenarios, type Scenarios } from './scenarios.ts';
 import { readSimulation, type Simulation } from './simulated.ts';
 import { MODULE_ENDINGS } from './tools.ts';
@@ -40,7 +42,12 @@ export interface LoadedSimulatedWorld extends LoadedFile {
   readonly simulation: Simulation;
 }
 
-export type LoadedWorld = LoadedModuleWorld | LoadedCodeWorld | LoadedSimulatedWorld;
+export interface LoadedRecordedWorld extends LoadedFile {
+  readonly kind: 'recorded';
+  readonly sources: readonly RecordingSource[];
+}
+
+export type LoadedWorld = LoadedModuleWorld | LoadedCodeWorld | LoadedSimulatedWorld | LoadedRecordedWorld;
 
 /** Returns a world and all that it contains, each before those in it. None for a batch without a world. */
 export function worldsIn(world: LoadedWorld | undefined): LoadedWorld[] {
@@ -80,12 +87,12 @@ export function partsIn(world: WorldParts | undefined): WorldParts[] {
   return world === undefined ? [] : [world, ...world.nested.flatMap(partsIn)];
 }
 
-/** Kinds of worlds that can run. */
-type RunnableKind = LoadedWorld['kind'];
-const KIND_KEYS: Readonly<Record<RunnableKind, readonly string[]>> = {
+type WorldKind = LoadedWorld['kind'];
+const KIND_KEYS: Readonly<Record<WorldKind, readonly string[]>> = {
   module: ['module'],
-  code: [...Object.keys(codeWorldKeys), 'tools'],
+  code: ['from', ...Object.keys(codeWorldKeys), 'tools'],
   simulated: [...Object.keys(simulatedWorldKeys), 'tools'],
+  recorded: ['from', ...Object.keys(recordedWorldKeys), 'tools'],
 };
 
 /** `above`: the files of the worlds that contain it, the outermost first. */
@@ -97,25 +104,16 @@ export async function readWorld(
 ): Promise<WorldParts | undefined> {
   const parsed = await reading.parse(path, by);
   if (parsed === undefined) return undefined;
-  const later = laterKind(parsed.value);
-  if (later !== undefined) {
-    // The keys of such a world are unknown, so nothing else in the file can be checked.
-    reading.report(parsed, ['kind'], {
-      code: 'not_yet',
-      message: `worlds of kind \`${later}\` are not available yet`,
-      hint: 'Use `kind: module` with a TypeScript or JavaScript module.',
-    });
-    return undefined;
-  }
   const { value, complete } = reading.check(parsed, worldFile);
   await checkRules(reading, parsed, value.perturb ?? [], value.kind === 'simulated');
-  const kind = value.kind === 'code' || value.kind === 'simulated' ? value.kind : 'module';
+  const kind = value.kind ?? 'module';
   if (value.kind !== undefined) checkKeys(reading, parsed, kind);
   const scenarios = kind === 'code' ? await readScenarios(reading, parsed, value) : undefined;
   if (scenarios !== undefined && value.scenario !== undefined)
     checkScenario(scenarios, value.scenario, (problem) => reading.report(parsed, ['scenario'], problem));
   if (kind === 'code') checkToolNames(reading, parsed, value.tools);
   const simulation = kind === 'simulated' ? await readSimulation(reading, parsed, value) : undefined;
+  const sources = kind === 'recorded' ? await readSources(reading, parsed, value) : undefined;
   const isModule = kind === 'module' && (await locateModule(reading, parsed, value));
   checkModels(reading, parsed, ['models'], value.models);
   let userPrompt: PromptText | undefined;
@@ -130,6 +128,13 @@ export async function readWorld(
       message: `the real world, ${nested.worlds.real.file.name}, is simulated itself`,
       hint: 'Name a world whose tools exist.',
     });
+  const { otherwise } = nested.worlds ?? {};
+  if (otherwise !== undefined && otherwise.kind !== 'simulated' && otherwise.kind !== 'recorded')
+    reading.report(parsed, ['otherwise', 'world'], {
+      code: 'conflict',
+      message: `${otherwise.file.name} does not know the calls that the recording has answered`,
+      hint: 'Name a world of kind `simulated`.',
+    });
   let world: LoadedWorld | undefined;
   if (complete !== undefined && nested.worlds !== undefined && (value.user === undefined || userPrompt !== undefined)) {
     const loaded = { path, parsed, worlds: nested.worlds, ...(userPrompt === undefined ? {} : { userPrompt }) };
@@ -137,6 +142,7 @@ export async function readWorld(
     if (isModule && module !== undefined) world = { ...loaded, kind: 'module', file: { ...complete, module } };
     else if (simulation !== undefined && model !== undefined)
       world = { ...loaded, kind: 'simulated', file: { ...complete, model }, simulation };
+    else if (sources !== undefined) world = { ...loaded, kind: 'recorded', file: complete, sources };
     else if (scenarios !== undefined) world = { ...loaded, kind: 'code', file: complete, scenarios };
   }
   return {
@@ -159,8 +165,14 @@ export async function readWorld(
 }
 
 /** Returns the paths of other worlds in a file, as written. */
-function namedWorlds(kind: RunnableKind, { real }: Partial<WorldFile>): Record<NestedWorldKey, string | undefined> {
-  return { real: kind === 'simulated' ? real?.world : undefined };
+function namedWorlds(
+  kind: WorldKind,
+  { real, otherwise }: Partial<WorldFile>,
+): Record<NestedWorldKey, string | undefined> {
+  return {
+    real: kind === 'simulated' ? real?.world : undefined,
+    otherwise: kind === 'recorded' && typeof otherwise === 'object' ? otherwise.world : undefined,
+  };
 }
 
 /** Reads the worlds that a file names. `worlds`: undefined if one of them has errors. */
@@ -240,9 +252,9 @@ export function checkWorldTexts(reading: Reading, world: WorldParts, tasks: Data
 }
 
 /** Reports keys that only worlds of other kinds have. */
-function checkKeys(reading: Reading, parsed: ParsedFile, kind: RunnableKind): void {
+function checkKeys(reading: Reading, parsed: ParsedFile, kind: WorldKind): void {
   const reported = new Set(KIND_KEYS[kind]);
-  for (const other of Object.keys(KIND_KEYS) as RunnableKind[])
+  for (const other of Object.keys(KIND_KEYS) as WorldKind[])
     for (const key of KIND_KEYS[other]) {
       if (reported.has(key) || !parsed.has([key])) continue;
       reported.add(key);
@@ -281,9 +293,4 @@ async function locateModule(reading: Reading, parsed: ParsedFile, { module }: Pa
       fixes: [{ do: 'insert', path: [], key: 'module', value: 'library.ts' }],
     });
   return false;
-}
-
-function laterKind(value: unknown): string | undefined {
-  const kind = typeof value === 'object' && value !== null && 'kind' in value ? value.kind : undefined;
-  return WORLD_KINDS.find((candidate) => candidate === kind && !Object.hasOwn(KIND_KEYS, candidate));
 }

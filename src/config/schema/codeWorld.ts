@@ -44,12 +44,6 @@ export const codeWorldKeys = {
       'With `kind: code`: the format of `from`. `awm`: Agent World Model, applications with a SQLite database. ' +
         '`agent-world`: Agent-World, Python functions with collections in JSON.',
     ),
-  from: text('awm-1k', 'the path of a folder, or of a file in it')
-    .optional()
-    .describe(
-      'With `kind: code`: the folder with the published files, or one of these files, relative to this file. It is ' +
-        'read when a batch is submitted: only the scenarios that its tasks name are sent.',
-    ),
   scenario: text('library', 'the name of a scenario')
     .optional()
     .describe('With `kind: code`: the scenario of tasks that name none in `world.scenario`.'),

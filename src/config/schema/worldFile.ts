@@ -4,6 +4,7 @@ import { version } from './agentFile.ts';
 import { codeWorldKeys } from './codeWorld.ts';
 import { askedModels, modelSection } from './modelSection.ts';
 import { perturbRule } from './perturbSection.ts';
+import { recordedWorldKeys, worldFrom } from './recordedWorld.ts';
 import { simulatedWorldKeys, toolFile } from './simulatedWorld.ts';
 import { choice, expects, listOf, name, path, programs, text } from './values.ts';
 
@@ -14,11 +15,19 @@ export const worldFile = z.strictObject({
   name: name.describe('Name of the world, as shown in trajectories.'),
   kind: choice(WORLD_KINDS).describe(
     'How the world is implemented. `module`: a TypeScript or JavaScript module. `code`: a scenario of published ' +
-      'files, in Python. `simulated`: a language model. `recorded` is not available yet.',
+      'files, in Python. `simulated`: a language model. `recorded`: the calls of recorded attempts.',
   ),
   module: path('library.ts').optional().describe('With `kind: module`: the module, which exports `open`.'),
   ...codeWorldKeys,
   ...simulatedWorldKeys,
+  ...recordedWorldKeys,
+  from: worldFrom
+    .optional()
+    .describe(
+      'With `kind: code`: the folder with the published files, or one of these files, relative to this file. With ' +
+        '`kind: recorded`: a list of batches, tasks (`BATCH/TASK`), attempts (`BATCH/TASK/N`), rollouts, and files ' +
+        'of recordings. Both are read when a batch is submitted, and only what its tasks need is sent.',
+    ),
   tools: listOf(
     z.union(
       [text('find_member', 'the name of a tool'), toolFile],
@@ -29,8 +38,8 @@ export const worldFile = z.strictObject({
   )
     .optional()
     .describe(
-      'With `kind: code`: the names of the tools to offer. Default: all. With `kind: simulated`: files with the ' +
-        'definitions of its tools.',
+      'With `kind: code` or `recorded`: the names of the tools to offer. Default: all. With `kind: simulated`: ' +
+        'files with the definitions of its tools.',
     ),
   needs: programs().optional().describe('Programs that the world starts, beyond Node.js. See `needs` of tools.'),
   models: askedModels

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { WORLD_EXPOSE, WORLD_FORMATS, WORLD_VERIFIERS } from '../schema/codeWorld.ts';
 import { NESTED_WORLDS, type NestedWorldKey } from '../schema/nestedWorld.ts';
+import { WORLD_MATCHES } from '../schema/recordedWorld.ts';
 import { SIMULATION_PARTS, WORLD_DOMAINS } from '../schema/simulatedWorld.ts';
 import { jsonObject, needs, position, sha, submittedModel, submittedModels, submittedModule } from './parts.ts';
 import { submittedRule } from './rule.ts';
@@ -129,5 +130,19 @@ const simulatedWorld = z.object({
 });
 export type SubmittedSimulatedWorld = z.infer<typeof simulatedWorld>;
 
-export const submittedWorld = z.discriminatedUnion('kind', [moduleWorld, codeWorld, simulatedWorld]);
+const recordedWorld = z.object({
+  ...common,
+  kind: z.literal('recorded'),
+  match: z.enum(WORLD_MATCHES),
+  /** A file with recorded calls (see `trace/recordedCalls/schema.ts`), and the long answers in it. */
+  calls: sha,
+  blobs: z.array(sha),
+  /** How many attempts it has. */
+  attempts: z.number().int(),
+  /** Tools that are offered. Absent: all that were recorded. */
+  tools: z.array(z.string()).optional(),
+});
+export type SubmittedRecordedWorld = z.infer<typeof recordedWorld>;
+
+export const submittedWorld = z.discriminatedUnion('kind', [moduleWorld, codeWorld, simulatedWorld, recordedWorld]);
 export type SubmittedWorld = z.infer<typeof submittedWorld>;

@@ -10,6 +10,7 @@ import {
   codeWorldIn,
   type LoadedCodeWorld,
   type LoadedModuleWorld,
+  type LoadedRecordedWorld,
   type LoadedSimulatedWorld,
   type LoadedWorld,
 } from '../load/world.ts';
@@ -32,6 +33,7 @@ import type {
   SubmittedModule,
   SubmittedModuleWorld,
   SubmittedPods,
+  SubmittedRecordedWorld,
   SubmittedSandbox,
   SubmittedScorer,
   SubmittedSimulatedWorld,
@@ -40,6 +42,7 @@ import type {
 } from '../submission.ts';
 import { CATALOGUE } from '../tools/mcp/catalogue.ts';
 import type { Bundles } from './blobs.ts';
+import type { RecordingFile } from './recordings.ts';
 
 /** Returns the files of an agent and of all members of its team, each once. */
 export function filesOf(agent: LoadedAgent): ParsedFile[] {
@@ -141,6 +144,23 @@ export function submittedSimulatedWorld(world: LoadedSimulatedWorld, root: strin
     model: submittedModel(file.model),
     definitions: [...simulation.definitions],
     texts: Object.fromEntries(texts),
+  };
+}
+
+export function submittedRecordedWorld(
+  world: LoadedRecordedWorld,
+  { calls, blobs, attempts }: RecordingFile,
+  root: string,
+): SubmittedRecordedWorld {
+  const { match, tools } = world.file;
+  return {
+    ...submittedCommon(world, root),
+    kind: 'recorded',
+    match,
+    calls: calls.sha,
+    blobs: blobs.map(({ sha }) => sha),
+    attempts: attempts.length,
+    ...(tools === undefined ? {} : { tools: tools.filter((name) => typeof name === 'string') }),
   };
 }
 

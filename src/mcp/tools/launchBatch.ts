@@ -44,6 +44,8 @@ export const launchBatch = defineTool({
         ...(session.target === undefined ? {} : { target: session.target }),
         ...(seed === undefined ? {} : { seed }),
         ...(concurrency === undefined ? {} : { concurrency }),
+        connect: () => Promise.resolve(api),
+        signal,
       },
     );
     checkTarget(file, target, session.target);

@@ -1,5 +1,6 @@
 import { isJsonObject, type Json } from '../../common/json.ts';
 import type { AnswerRule } from '../../config/submission.ts';
+import { ANSWER_TOOL } from '../../trace/answerTool.ts';
 import type { ToolSpec, UntrustedWork } from '../ports.ts';
 
 /**
@@ -54,7 +55,7 @@ export function answerOfCall(args: Json): Json {
 export function answerTool(name: string): ToolSpec {
   return {
     name,
-    description: 'Submits the final answer and ends the task. Call it once, when you are done.',
+    description: ANSWER_TOOL,
     parameters: {
       type: 'object',
       properties: { answer: { type: 'string', description: 'The final answer.' } },

@@ -49,6 +49,7 @@ export function successOf(
     status: 'ok',
     ...timing,
     source: result.source ?? 'live',
+    ...(result.recorded === undefined ? {} : { recorded: result.recorded }),
     ...(injected === undefined ? {} : { injected }),
     ...(seen === undefined ? {} : { result: result.response }),
     ...(result.cut === undefined ? {} : { cut: result.cut }),
@@ -73,9 +74,15 @@ export function failureOf(
   timing: CallTiming,
   envelope?: Envelope,
 ): Outcome<'tool'> {
-  const end: EventData['tool.end'] = { status: 'error', ...timing, source: 'live', error: error.toTrace() };
+  const { recorded } = error;
+  const end: EventData['tool.end'] = {
+    status: 'error',
+    ...timing,
+    ...(recorded === undefined ? { source: 'live' } : { source: 'recorded', recorded: recorded.place }),
+    error: error.toTrace(),
+  };
   if (error.class === 'infrastructure' || error.class === 'cancelled' || error.class === 'limit') return { end };
-  const response = `Error (${error.class}): ${error.message}`;
+  const response = recorded?.response ?? `Error (${error.class}): ${error.message}`;
   return {
     message: {
       role: 'tool',

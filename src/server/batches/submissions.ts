@@ -1,6 +1,13 @@
 /** Parsed submissions by hash. They are immutable blobs, so the latest ones are cached. */
 import { StudioError } from '../../common/errors.ts';
-import { modulesOf, type Submission, scenariosOf, submission, submissionSha } from '../../config/submission.ts';
+import {
+  modulesOf,
+  recordedWorldsOf,
+  type Submission,
+  scenariosOf,
+  submission,
+  submissionSha,
+} from '../../config/submission.ts';
 import type { BlobStore } from '../../store/store.ts';
 
 const KEPT = 32;
@@ -60,12 +67,13 @@ export class Submissions {
   }
 }
 
-/** Returns all blobs of a submission: itself, bundles, source maps, and scenarios. */
+/** Returns all blobs of a submission: itself, bundles, source maps, scenarios, and recorded calls. */
 export function blobsOf(sha: string, value: Submission): string[] {
   return [
     ...new Set([
       sha,
       ...modulesOf(value).flatMap((module) => [module.bundle, module.map]),
+      ...recordedWorldsOf(value).flatMap(({ calls, blobs }) => [calls, ...blobs]),
       ...Object.values(scenariosOf(value)).flatMap(({ code, template, verifiers }) => [code, template, verifiers]),
     ]),
   ];

@@ -370,7 +370,6 @@ describe('contradictions and missing references', () => {
     [
       'unavailable features',
       {
-        'worlds/library.world.yaml': 'version: 1\nname: w\nkind: recorded\nfrom: [b1]\n',
         ...agentWith(
           'answer:',
           'program: { command: [python3, a.py], env: { OPENAI_BASE_URL: "${gateway.url}" } }\nanswer:',
@@ -379,8 +378,6 @@ describe('contradictions and missing references', () => {
       [
         'agents/desk.agent.yaml:14:1: `program` is not available yet — Remove it and use `prompt`, `model`, and ' +
           '`tools`.',
-        'worlds/library.world.yaml:3:7: worlds of kind `recorded` are not available yet — Use `kind: module` ' +
-          'with a TypeScript or JavaScript module.',
       ],
     ],
   ];

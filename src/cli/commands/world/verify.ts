@@ -82,8 +82,8 @@ async function verifiersOf(context: Context, absolute: string): Promise<Verifier
   }
   const world = fileKind(absolute) === 'world' ? await readWorld(context, absolute) : undefined;
   if (world?.kind === 'code') return { read: (scenarios) => editedWorld(context, world, scenarios) };
-  if (world?.kind === 'simulated')
-    throw new StudioError('usage', `${world.file.name} is played by a model and has no verifier.`, {
+  if (world?.kind === 'simulated' || world?.kind === 'recorded')
+    throw new StudioError('usage', `${world.file.name} is ${world.kind} and has no verifier.`, {
       hint: 'Use rollout rescore with another scorer.',
     });
   const module = world === undefined ? absolute : moduleOf(world);
