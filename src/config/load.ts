@@ -147,7 +147,8 @@ export async function loadBatch(
   }
 
   const worldReady = complete?.world === undefined || world?.world !== undefined;
-  const rubricReady = complete?.scorer.kind !== 'judge' || rubric !== undefined;
+  const scorer = complete?.scorer;
+  const rubricReady = scorer?.kind !== 'judge' || scorer.rubric === undefined || rubric !== undefined;
   if (complete === undefined || agent?.agent === undefined || dataset === undefined || !worldReady || !rubricReady)
     return finish<LoadedBatch>(reading, undefined);
   const { attempts, seed, concurrency } = options;

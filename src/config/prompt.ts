@@ -21,7 +21,7 @@ export function placeholdersOf(prompt: string): Placeholder[] {
 }
 
 /** The part of a task that prompts can use; attachments by name. */
-type PromptTask = Omit<TaskRecord, 'files'> & { readonly files?: readonly { readonly name: string }[] };
+type PromptTask = Omit<TaskRecord, 'files' | 'messages'> & { readonly files?: readonly { readonly name: string }[] };
 
 /**
  * Returns the value at a path: `id`, `question`, `answer`, `level`, `files` (their names), `world.state…`, or `meta…`,

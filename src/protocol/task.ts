@@ -9,6 +9,7 @@ export const taskRecord: z.ZodType<TaskRecord> = z.object({
   answer: (z.unknown() as unknown as z.ZodType<Json>).optional(),
   files: z.array(z.object({ name: z.string(), sha: z.string(), bytes: z.number().int() })).optional(),
   level: z.union([z.string(), z.number()]).optional(),
+  messages: z.object({ sha: z.string(), bytes: z.number().int(), count: z.number().int() }).optional(),
   world: z
     .object({
       scenario: z.string().optional(),

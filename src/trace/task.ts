@@ -9,8 +9,21 @@ export interface TaskRecord {
   /** Attachments, copied to the rollout's working directory before it starts. */
   readonly files?: readonly { readonly name: string; readonly sha: string; readonly bytes: number }[];
   readonly level?: string | number;
+  /** The conversation that it continues: a blob with `ConversationMessage[]` as JSON, because it may be long. */
+  readonly messages?: { readonly sha: string; readonly bytes: number; readonly count: number };
   readonly world?: { readonly scenario?: string; readonly seed?: number; readonly state?: Json };
   readonly meta: JsonObject;
+}
+
+/** A message before the question of a task. A system message is the first one. */
+export interface ConversationMessage {
+  readonly role: 'system' | 'user' | 'assistant';
+  readonly text: string;
+}
+
+/** Returns the hashes of the blobs that a task needs. */
+export function blobsOfTask({ files = [], messages }: Pick<TaskRecord, 'files' | 'messages'>): string[] {
+  return [...files.map(({ sha }) => sha), ...(messages === undefined ? [] : [messages.sha])];
 }
 
 /**

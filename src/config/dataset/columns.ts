@@ -1,11 +1,12 @@
 /** Maps columns of dataset records to the fields of a task. */
 import { z } from 'zod';
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
-import type { TaskRecord } from '../../trace/task.ts';
+import type { ConversationMessage, TaskRecord } from '../../trace/task.ts';
 import { basename, isAbsolute, joinPath, normalizePath } from '../paths.ts';
 import type { DatasetSection } from '../schema/batchFile.ts';
+import { conversationOf } from './conversation.ts';
 
-export const COLUMNS = ['id', 'question', 'answer', 'level', 'files', 'world'] as const;
+export const COLUMNS = ['id', 'question', 'answer', 'level', 'files', 'messages', 'world'] as const;
 type ColumnKey = (typeof COLUMNS)[number];
 
 export interface Columns {
@@ -22,6 +23,7 @@ const DEFAULT_NAMES: Columns['names'] = {
   answer: 'answer',
   level: 'level',
   files: 'files',
+  messages: 'messages',
   world: 'world',
 };
 
@@ -32,6 +34,7 @@ const GAIA: Columns['names'] = {
   answer: 'Final answer',
   level: 'Level',
   files: 'file_name',
+  messages: 'messages',
   world: 'world',
 };
 
@@ -50,8 +53,9 @@ export function columnsOf(section: Pick<DatasetSection, ColumnKey | 'format'>): 
   return section.format === 'gaia' ? { names, explicit, hiddenAnswer: '?' } : { names, explicit };
 }
 
-/** A task whose attachments are local files. */
-export type FileTask = Omit<TaskRecord, 'files'> & {
+/** A task whose attachments are local files, with its conversation. */
+export type FileTask = Omit<TaskRecord, 'files' | 'messages'> & {
+  readonly messages?: readonly ConversationMessage[];
   readonly files?: readonly { readonly name: string; readonly path: string }[];
 };
 
@@ -99,6 +103,13 @@ export function taskOf(value: unknown, columns: Columns, id: string, folder: str
   const files = attachments(cell('files'), folder);
   if (typeof files === 'string')
     return wrong('files', files, 'Write a path relative to the dataset, or a list of them.');
+  const messages = conversationOf(fromCell(cell('messages')) ?? []);
+  if (typeof messages === 'string')
+    return wrong(
+      'messages',
+      messages,
+      'Write [{ "role": "user", "content": "…" }, { "role": "assistant", "content": "…" }].',
+    );
   const world = start(cell('world'));
   if (world === null)
     return wrong(
@@ -123,6 +134,7 @@ export function taskOf(value: unknown, columns: Columns, id: string, folder: str
       ...(answer === undefined || answer === columns.hiddenAnswer ? {} : { answer }),
       ...(files.length === 0 ? {} : { files }),
       ...(level === undefined ? {} : { level }),
+      ...(messages.length === 0 ? {} : { messages }),
       ...(world === undefined ? {} : { world }),
       meta,
     },

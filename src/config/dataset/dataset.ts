@@ -5,6 +5,7 @@ import type { Files } from '../files.ts';
 import { basename, dirname } from '../paths.ts';
 import type { DATASET_FORMATS } from '../schema/batchFile.ts';
 import type { Problem } from '../source/problem.ts';
+import { benchRecords } from './bench.ts';
 import { type Columns, type FileTask, GAIA_EXAMPLE, taskOf } from './columns.ts';
 import { csvRecords } from './csv.ts';
 import { jsonArrayRecords } from './jsonArray.ts';
@@ -30,6 +31,9 @@ export interface DatasetSpec {
   readonly except?: ReadonlySet<string>;
 }
 
+/** Formats of published benchmarks, whose broken records are left out instead of refusing the dataset. */
+const LENIENT: ReadonlySet<DatasetFormat> = new Set(['agentworldbench']);
+
 /** A task and the first line of its record. */
 export interface DatasetItem {
   readonly task: FileTask;
@@ -53,6 +57,9 @@ export async function* rawRecords(files: Files, path: string, format: DatasetFor
       break;
     case 'agent-world':
       yield* agentWorldRecords(files, path);
+      break;
+    case 'agentworldbench':
+      yield* benchRecords(files, path);
       break;
     case 'csv':
       yield* csvRecords(files.bytes(path));
@@ -95,7 +102,7 @@ export async function* readTasks(
       if (index++ < offset) continue;
       const { file = path } = record;
       if ('error' in record) {
-        report(recordProblem(file, record, record.error));
+        report(recordProblem(file, record, { ...record.error, severity: LENIENT.has(format) ? 'warning' : 'error' }));
         continue;
       }
       // Elements of an array may share a line, so they are numbered by position.
@@ -143,7 +150,7 @@ function isExcepted(record: RawRecord, columns: Columns, except: ReadonlySet<str
 export function recordProblem(
   file: string,
   at: { line: number; column: number },
-  what: { message: string; hint: string },
+  what: { message: string; hint: string; severity?: Problem['severity'] },
 ): Problem {
   return {
     file,
@@ -151,7 +158,7 @@ export function recordProblem(
     column: at.column,
     endLine: at.line,
     endColumn: at.column + 1,
-    severity: 'error',
+    severity: what.severity ?? 'error',
     code: 'dataset',
     message: what.message,
     hint: what.hint,

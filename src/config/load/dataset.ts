@@ -27,6 +27,10 @@ const MAX_PROBLEMS = 50;
 /** How many columns are suggested in place of a missing one. */
 const MAX_COLUMNS = 6;
 const MAX_IDS_TO_SUGGEST = 10_000;
+/** Formats whose datasets may be folders. */
+const FOLDERS: ReadonlySet<DatasetFormat> = new Set([...WORLD_DATASETS, 'agentworldbench']);
+/** How many records that are left out are shown. */
+const MAX_LEFT_OUT = 20;
 
 export interface DatasetLook {
   readonly spec: DatasetSpec;
@@ -35,7 +39,7 @@ export interface DatasetLook {
   /** Number of tasks checked, and whether these are all tasks of the batch. */
   readonly tasks: number;
   readonly whole: boolean;
-  /** Whether any of them has an expected answer or attachments. */
+  /** Whether any of them has an expected answer, or attachments or a conversation. */
   readonly answers: boolean;
   readonly attachments: boolean;
 }
@@ -61,8 +65,8 @@ export async function readDataset(
   section: DatasetSection,
   options: DatasetOptions,
 ): Promise<DatasetLook | undefined> {
-  const isOfWorlds = section.format !== undefined && WORLD_DATASETS.includes(section.format);
-  const path = await reading.locate(parsed, ['dataset', 'file'], section.file, undefined, isOfWorlds ? 'any' : 'file');
+  const kind = section.format !== undefined && FOLDERS.has(section.format) ? 'any' : 'file';
+  const path = await reading.locate(parsed, ['dataset', 'file'], section.file, undefined, kind);
   if (path === undefined) return undefined;
   const format = section.format ?? formatOf(path);
   if (format === undefined) {
@@ -211,10 +215,15 @@ async function inspect(
   const head: DatasetItem[] = [];
   const result = { head, tasks: 0, whole: true, answers: false, attachments: false };
   let problems = 0;
+  let leftOut = 0;
   let read = 0;
   const full = (): boolean => only === undefined && read >= maxRecords;
   const report = (problem: Problem): void => {
     if (full()) throw new StopReading();
+    if (problem.severity === 'warning') {
+      if (++leftOut <= MAX_LEFT_OUT) reading.problems.push(problem);
+      return;
+    }
     reading.problems.push(problem);
     if (++problems < MAX_PROBLEMS) return;
     reading.problems.push({
@@ -235,6 +244,7 @@ async function inspect(
       result.tasks++;
       if (head.length < HEAD) head.push(item);
       result.answers ||= task.answer !== undefined;
+      result.attachments ||= task.messages !== undefined;
       if (world !== undefined) checkTask({ file: spec.path, ...item }, world, report);
       for (const file of task.files ?? []) {
         result.attachments = true;
@@ -256,8 +266,10 @@ async function inspect(
     }
   } catch (thrown) {
     if (!(thrown instanceof StopReading)) throw thrown;
-    return { ...result, whole: false };
+    result.whole = false;
   }
+  if (leftOut > 0) reportLeftOut(reading, parsed, leftOut, read);
+  if (!result.whole) return result;
   for (const id of missing) {
     const near = closest(id, ids);
     reading.report(parsed, ['dataset', 'file'], {
@@ -266,13 +278,13 @@ async function inspect(
       hint: near === undefined ? `The first tasks are ${ids.slice(0, 5).join(', ')}.` : `Did you mean \`${near}\`?`,
     });
   }
-  if (read === 0 && problems === 0 && spec.except !== undefined && spec.offset === 0) {
+  if (read === 0 && problems + leftOut === 0 && spec.except !== undefined && spec.offset === 0) {
     reading.report(parsed, ['dataset', 'file'], {
       code: 'value',
       message: `${basename(spec.path)} has no tasks that the world file does not set aside`,
       hint: 'Remove some from `set_aside` of the world file, or choose other tasks.',
     });
-  } else if (read === 0 && problems === 0) {
+  } else if (read === 0 && problems + leftOut === 0) {
     reading.report(parsed, ['dataset', 'file'], {
       code: 'value',
       message: `${basename(spec.path)} has no tasks${spec.offset > 0 ? ` after the first ${spec.offset}` : ''}`,
@@ -280,4 +292,15 @@ async function inspect(
     });
   }
   return result;
+}
+
+/** Says how many broken records are left out. */
+function reportLeftOut(reading: Reading, parsed: ParsedFile, leftOut: number, read: number): void {
+  const all = `${leftOut} of ${leftOut + read} rows`;
+  reading.report(parsed, ['dataset', 'file'], {
+    code: 'dataset',
+    severity: read === 0 ? 'error' : 'warning',
+    message: read === 0 ? `none of the ${leftOut} rows can be read` : `${all} are broken, and left out`,
+    hint: leftOut > MAX_LEFT_OUT ? `The first ${MAX_LEFT_OUT} are listed.` : 'Each of them is listed.',
+  });
 }

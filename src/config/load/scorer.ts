@@ -39,7 +39,7 @@ export async function readScorer(reading: Reading, path: string): Promise<Loaded
   if (section === undefined) return undefined;
   // Without a batch, the world is that of the rollouts.
   const rubric = await checkScorer(reading, parsed, section, undefined, !isBatch || parsed.has(['world']));
-  if (section.kind === 'judge' && rubric === undefined) return undefined;
+  if (section.kind === 'judge' && section.rubric !== undefined && rubric === undefined) return undefined;
   const found = { path, parsed, section, ...(rubric === undefined ? {} : { rubric }) };
   if (section.kind !== 'world' || written === undefined) return found;
   const worldPath = await reading.locate(parsed, ['world'], written);
@@ -75,20 +75,30 @@ export async function checkScorer(
       return undefined;
     case 'judge':
       checkModel(reading, parsed, ['scorer', 'model'], scorer.model);
-      return reading.prompt(parsed, ['scorer', 'rubric'], scorer.rubric);
+      if (scorer.subject === 'observation') checkExpected(reading, parsed, scorer, dataset);
+      return scorer.rubric === undefined ? undefined : reading.prompt(parsed, ['scorer', 'rubric'], scorer.rubric);
     case 'exact':
     case 'contains':
     case 'number':
     case 'json':
-      if (dataset !== undefined && dataset.tasks > 0 && !dataset.answers) {
-        reading.report(parsed, ['scorer', 'kind'], {
-          code: 'conflict',
-          message:
-            `\`${scorer.kind}\` compares with expected answers, but ` +
-            `${dataset.whole ? 'no task' : `none of the first ${dataset.tasks} tasks`} has one`,
-          hint: 'Set `dataset.answer` to the column with the answers, or choose another scorer.',
-        });
-      }
+      checkExpected(reading, parsed, scorer, dataset);
       return undefined;
   }
+}
+
+/** Reports a scorer that compares with expected answers if no task has one. */
+function checkExpected(
+  reading: Reading,
+  parsed: ParsedFile,
+  { kind }: ScorerSection,
+  dataset: DatasetLook | undefined,
+): void {
+  if (dataset === undefined || dataset.tasks === 0 || dataset.answers) return;
+  reading.report(parsed, ['scorer', 'kind'], {
+    code: 'conflict',
+    message:
+      `\`${kind}\` compares with expected answers, but ` +
+      `${dataset.whole ? 'no task' : `none of the first ${dataset.tasks} tasks`} has one`,
+    hint: 'Set `dataset.answer` to the column with the answers, or choose another scorer.',
+  });
 }

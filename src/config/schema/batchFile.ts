@@ -8,8 +8,8 @@ import { podsSection } from './podsSection.ts';
 import { sandboxSection } from './sandboxSection.ts';
 import { amount, choice, duration, expects, flag, group, listOf, number, path, share, text, whole } from './values.ts';
 
-export const DATASET_FORMATS = ['jsonl', 'csv', 'json', 'gaia', 'awm', 'agent-world'] as const;
-/** Formats of published worlds, whose datasets may be folders. */
+export const DATASET_FORMATS = ['jsonl', 'csv', 'json', 'gaia', 'awm', 'agent-world', 'agentworldbench'] as const;
+/** Formats of published worlds. */
 export const WORLD_DATASETS: readonly (typeof DATASET_FORMATS)[number][] = ['awm', 'agent-world'];
 
 const column = (example: string): z.ZodString => text(example, 'the name of a column');
@@ -17,15 +17,16 @@ const column = (example: string): z.ZodString => text(example, 'the name of a co
 const dataset = group(
   {
     file: path('../data/tasks.jsonl').describe(
-      'The dataset file, relative to this file. With `format: awm` or `agent-world`, also the folder with the ' +
-        'published files.',
+      'The dataset file, relative to this file. With `format: awm`, `agent-world`, or `agentworldbench`, also the ' +
+        'folder with the published files.',
     ),
     format: choice(DATASET_FORMATS)
       .optional()
       .describe(
         '`jsonl` (one JSON object per line), `csv` (with a header), `json` (an array of objects), `gaia` ' +
           "(GAIA's `metadata.jsonl` with its attachments in the same folder), `awm` (tasks of Agent World Model), " +
-          'or `agent-world` (the questions of Agent-World). Default: by the name of the file.',
+          '`agent-world` (the questions of Agent-World), or `agentworldbench` (observations to predict, whose broken ' +
+          'rows are left out). Default: by the name of the file.',
       ),
     question: column('question').optional().describe('Column with the question for the agent. Default: `question`.'),
     answer: column('answer').optional().describe('Column with the expected answer. Default: `answer`, if it exists.'),
@@ -38,6 +39,13 @@ const dataset = group(
       .describe(
         'Column with the path of an attachment, or a list of paths, relative to the dataset. Attachments are copied ' +
           'to the working directory of the rollout. Default: `files`, if it exists.',
+      ),
+    messages: column('messages')
+      .optional()
+      .describe(
+        'Column with the conversation that the task continues: a list of messages, each with `role` (`system`, only ' +
+          'for the first, `user`, or `assistant`) and `content`. The question follows it. A system message is used ' +
+          "instead of the agent's prompt. Default: `messages`, if it exists.",
       ),
     world: column('world')
       .optional()

@@ -2,7 +2,9 @@
 import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
 import { modelSection } from './modelSection.ts';
-import { expects, fault, listOf, name, number, text } from './values.ts';
+import { choice, expects, fault, listOf, name, number, text } from './values.ts';
+
+export const JUDGE_SUBJECTS = ['answer', 'observation'] as const;
 
 export const scorerName = text('careful judge', 'a name')
   .refine(
@@ -19,9 +21,19 @@ export const judgeScorer = z
   .strictObject({
     kind: z.literal('judge').describe('A model judges the answer by a rubric; its explanation is kept.'),
     model: modelSection.describe('The model that judges.'),
-    rubric: text('prompts/rubric.md', 'the rubric, or the path of a .md or .txt file').describe(
-      'The criteria: inline, or the path of a `.md` or `.txt` file.',
-    ),
+    subject: choice(JUDGE_SUBJECTS)
+      .default('answer')
+      .describe(
+        'What is judged. `answer`: the answer to the task. `observation`: the answer predicts what an environment ' +
+          'would return, as in AgentWorldBench. It gets five marks (format, factuality, consistency, realism, ' +
+          'quality) next to the expected one, and `rubric` adds to the criteria of its domain, which is the `level` ' +
+          'of the task.',
+      ),
+    rubric: text('prompts/rubric.md', 'the rubric, or the path of a .md or .txt file')
+      .optional()
+      .describe(
+        'The criteria: inline, or the path of a `.md` or `.txt` file. Required unless `subject` is `observation`.',
+      ),
     parts: z
       .union([listOf(name, 'a list of marks', '[format, factuality]'), z.record(name, z.string())], PARTS)
       .optional()
@@ -41,13 +53,17 @@ export const judgeScorer = z
       .describe('Minimum score to pass.'),
     name: scorerName,
   })
-  .superRefine(({ parts, scale }, context) => {
+  .superRefine(({ subject, rubric, parts, scale }, context) => {
+    if (subject === 'answer' && rubric === undefined)
+      fault(context, '`scorer.rubric` is missing', 'Add `rubric: prompts/rubric.md`, or write the rubric inline.', {
+        code: 'missing',
+      });
     if (parts !== undefined && Object.keys(parts).length === 0)
       fault(context, '`parts` of the judge names no mark', 'For example, write `parts: [format, factuality]`.', {
         path: ['parts'],
       });
     if (scale === undefined) return;
-    if (parts === undefined)
+    if (parts === undefined && subject === 'answer')
       fault(context, '`scale` is that of marks, but the judge has no `parts`', 'Add `parts`, or remove `scale`.', {
         path: ['scale'],
         code: 'conflict',

@@ -9,6 +9,9 @@ export const submittedJudge = z.object({
   name: scorerName,
   kind: z.literal('judge'),
   model: submittedModel,
+  /** What is judged. Absent: the answer. */
+  subject: z.literal('observation').optional(),
+  /** Empty without one. */
   rubric: z.string(),
   pass: z.number(),
   /** The marks, each with what it is about; empty if its name says it. Absent: there is one score from 0 to 1. */

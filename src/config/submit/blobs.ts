@@ -1,7 +1,7 @@
 /** Provides the blobs and tasks of a submission: bundles, source maps, attachments, and task records. */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
-import type { TaskRecord } from '../../trace/task.ts';
+import type { ConversationMessage, TaskRecord } from '../../trace/task.ts';
 import type { FileTask } from '../dataset/columns.ts';
 import { readTasks } from '../dataset/dataset.ts';
 import type { Files } from '../files.ts';
@@ -108,6 +108,11 @@ async function* blobs(
   if (loaded.dataset.whole && !loaded.dataset.attachments) return;
   const sent = new Set<string>();
   for await (const task of fileTasks(loaded, files)) {
+    const conversation = task.messages === undefined ? undefined : conversationBlob(task.messages);
+    if (conversation !== undefined && !sent.has(conversation.sha)) {
+      sent.add(conversation.sha);
+      yield conversation;
+    }
     for (const { path } of task.files ?? []) {
       const { sha } = await attachments.of(path);
       if (sent.has(sha)) continue;
@@ -120,22 +125,33 @@ async function* blobs(
 async function* tasks(loaded: LoadedBatch, files: Files, attachments: Attachments): AsyncGenerator<TaskRecord> {
   const world = codeWorldIn(loaded.world);
   for await (const task of fileTasks(loaded, files)) {
-    const { files: attached, ...rest } = world === undefined ? task : withScenario(task, world);
-    if (attached === undefined) {
-      yield rest;
-    } else {
-      yield {
-        ...rest,
-        files: await Promise.all(attached.map(async ({ name, path }) => ({ name, ...(await attachments.of(path)) }))),
-      };
-    }
+    const { files: attached, messages, ...rest } = world === undefined ? task : withScenario(task, world);
+    const named = attached?.map(async ({ name, path }) => ({ name, ...(await attachments.of(path)) }));
+    yield {
+      ...rest,
+      ...(messages === undefined ? {} : { messages: conversationRef(messages) }),
+      ...(named === undefined ? {} : { files: await Promise.all(named) }),
+    };
   }
 }
 
-/** Reads the tasks of a batch. Throws StudioError `config` for an invalid record. */
+function conversationBlob(messages: readonly ConversationMessage[]): SubmissionBlob & { readonly bytes: Uint8Array } {
+  const bytes = new TextEncoder().encode(JSON.stringify(messages));
+  return { sha: bytesToHex(sha256(bytes)), media: 'application/json', bytes };
+}
+
+function conversationRef(messages: readonly ConversationMessage[]): NonNullable<TaskRecord['messages']> {
+  const { sha, bytes } = conversationBlob(messages);
+  return { sha, bytes: bytes.length, count: messages.length };
+}
+
+/**
+ * Reads the tasks of a batch, without the records that its format leaves out. Throws StudioError `config` for an
+ * invalid one.
+ */
 export async function* fileTasks(loaded: LoadedBatch, files: Files): AsyncGenerator<FileTask> {
-  const stop = (problem: Problem): never => {
-    throw problemsError([problem], loaded.root);
+  const stop = (problem: Problem): void => {
+    if (problem.severity === 'error') throw problemsError([problem], loaded.root);
   };
   for await (const { task } of readTasks(files, loaded.dataset.spec, stop)) yield task;
 }

@@ -13,6 +13,7 @@ export function columnPlaces(text: string, format: DatasetFormat, column: string
       return keysAt(text, 2, column);
     case 'awm':
     case 'agent-world':
+    case 'agentworldbench':
       return []; // its columns are not in the file
     case 'jsonl':
     case 'gaia': {

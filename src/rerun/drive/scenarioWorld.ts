@@ -76,12 +76,15 @@ async function taskOf(
   scenario: string,
   id: string | undefined,
   root: string,
-): Promise<Omit<FileTask, 'files'>> {
+): Promise<Omit<FileTask, 'files' | 'messages'>> {
   const spec = { path: folder, format, columns: columnsOf({ format }), offset: 0, scenarios: new Set([scenario]) };
   const problems: Parameters<Parameters<typeof readTasks>[2]>[0][] = [];
   let count = 0;
   for await (const { task } of readTasks(files, spec, (problem) => void problems.push(problem))) {
-    if (id === undefined || task.id === id || task.id === `${scenario}-${id}`) return task;
+    if (id === undefined || task.id === id || task.id === `${scenario}-${id}`) {
+      const { files: _, messages: __, ...rest } = task; // tasks of published worlds have none
+      return rest;
+    }
     count += 1;
   }
   // A broken row of another scenario does not matter, unless no task was found.

@@ -2,6 +2,7 @@ import { seedOf } from '../../common/hash.ts';
 import { rulesOf } from '../../config/submission/rule.ts';
 import { agentsOf, type SubmittedAgent } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
+import type { ConversationMessage } from '../../trace/task.ts';
 import type { Act } from '../act/act.ts';
 import type { History } from '../act/history.ts';
 import type { InsideCalls } from '../act/insideCalls.ts';
@@ -22,7 +23,7 @@ import { Agent } from './agent.ts';
 import { Context } from './context.ts';
 import type { Allowance, Limits, Stopwatch } from './limits.ts';
 import { ModelCaller, type ModelCallerParts } from './modelCall.ts';
-import { questionParts, renderPrompt } from './prompt.ts';
+import { conversationOf, questionParts, renderPrompt } from './prompt.ts';
 import { type SideModelParts, SideModels, sideCaller, sidePath } from './sideModel.ts';
 import { fromUsersSide, SimulatedUser, userReply } from './user.ts';
 
@@ -76,7 +77,7 @@ export class AgentFactory {
   /** Asks models for tools and scorers. */
   readonly sideModels: SideModels;
   #step: number;
-  #question: Promise<LoggedMessage['parts']> | undefined;
+  #task: Promise<readonly [LoggedMessage['parts'], readonly ConversationMessage[]]> | undefined;
 
   /** Throws ClassedError `tool_error` if two tools of an agent have the same name. */
   constructor(parts: AgentFactoryParts) {
@@ -186,19 +187,29 @@ export class AgentFactory {
     });
   }
 
-  /** Adds the first messages of an agent: its prompt and, unless another agent instructs it, the task. */
+  /**
+   * Adds the first messages of an agent: its prompt and, unless another agent instructs it, the task. A conversation
+   * that the task continues may have its own prompt.
+   */
   async opening(path: string, agent: SubmittedAgent, seesTask: boolean): Promise<LoggedMessage[]> {
     const { job, log } = this.parts;
     const prompt = renderPrompt(agent.prompt.text, job.task);
-    const question = seesTask
-      ? await (this.#question ??= questionParts(job.task, (sha) => this.#readFile(sha)))
-      : undefined;
+    const [question, conversation] = seesTask ? await (this.#task ??= this.#readTask()) : [undefined, []];
+    const first: readonly ConversationMessage[] =
+      prompt.trim() === '' || conversation[0]?.role === 'system' ? [] : [{ role: 'system', text: prompt }];
     return [
-      ...(prompt.trim() === ''
-        ? []
-        : [log.intern({ role: 'system', parts: [{ type: 'text', content: prompt }], origin: 'given' }, path)]),
+      ...[...first, ...conversation].map(({ role, text }) =>
+        log.intern({ role, parts: [{ type: 'text', content: text }], origin: 'given' }, path),
+      ),
       ...(question === undefined ? [] : [log.intern({ role: 'user', parts: question, origin: 'given' }, path)]),
     ];
+  }
+
+  /** Returns the question of the task, and the conversation before it. */
+  #readTask(): Promise<readonly [LoggedMessage['parts'], readonly ConversationMessage[]]> {
+    const { task } = this.parts.job;
+    const readFile = (sha: string): Promise<Uint8Array> => this.#readFile(sha);
+    return Promise.all([questionParts(task, readFile), conversationOf(task, readFile)]);
   }
 
   async #readFile(sha: string): Promise<Uint8Array> {

@@ -1,7 +1,8 @@
+import { z } from 'zod';
 import type { Json, JsonObject } from '../../common/json.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Part } from '../../trace/schema.ts';
-import type { TaskRecord } from '../../trace/task.ts';
+import type { ConversationMessage, TaskRecord } from '../../trace/task.ts';
 import { toBase64 } from './base64.ts';
 
 const PLACEHOLDER = /\{\{\s*task\.([^{}\s]+)\s*\}\}/g;
@@ -68,4 +69,17 @@ export async function questionParts(task: TaskRecord, readFile: (sha: string) =>
     }),
   );
   return [{ type: 'text', content: task.question + names }, ...(await Promise.all(parts))];
+}
+
+const conversation = z.array(z.object({ role: z.enum(['system', 'user', 'assistant']), text: z.string() }));
+
+/** Returns the conversation that a task continues; empty without one. Throws ClassedError `infrastructure`. */
+export async function conversationOf(
+  { messages }: TaskRecord,
+  readFile: (sha: string) => Promise<Uint8Array>,
+): Promise<readonly ConversationMessage[]> {
+  if (messages === undefined) return [];
+  const read = conversation.safeParse(JSON.parse(new TextDecoder().decode(await readFile(messages.sha))));
+  if (read.success) return read.data;
+  throw new ClassedError('infrastructure', `The stored conversation of the task is invalid: ${read.error.message}`);
 }

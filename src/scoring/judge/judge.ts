@@ -1,15 +1,21 @@
 import { z } from 'zod';
+import { observationOf, withoutMarker } from '../../common/observation.ts';
 import { shortened } from '../../common/text.ts';
+import { WORLD_DOMAINS } from '../../config/schema/simulatedWorld.ts';
 import type { SubmittedJudge } from '../../config/submission/judge.ts';
+import { textOf as textOfParts } from '../../rollout/log/messages.ts';
 import type { ScoreInput, Scorer, SideQuestion, Verdict } from '../../rollout/ports.ts';
 import { ClassedError } from '../../trace/classedError.ts';
-import { NO_ANSWER, textOf } from '../expected.ts';
+import { NO_ANSWER, textOf, unscorable } from '../expected.ts';
 import { jsonInText } from '../jsonInText.ts';
 import { askMarks } from './askMarks.ts';
 import { MARK_SCALE } from './marks.ts';
 import { type MarkTexts, marksForm } from './marksForm.ts';
+import { type JudgedTurn, markPrediction } from './worldMarks.ts';
 
 const SIDE = 'judge';
+/** What the published evaluation shows for a reply without an observation. */
+const NO_OUTPUT = 'No output';
 
 const judgement = z.object({ score: z.number().min(0).max(1), explanation: z.string() });
 
@@ -30,17 +36,58 @@ export function judgeScorer(judge: SubmittedJudge): Scorer {
   return {
     name: SIDE,
     async score(input) {
+      if (judge.subject === 'observation') return judgedObservation(judge, input);
       if (input.answer === null) return NO_ANSWER;
       const { parts } = judge;
       const verdict = parts === undefined ? await graded(judge, input) : await marked(judge, parts, input);
-      const passed = verdict.value >= judge.pass;
-      return {
-        ...verdict,
-        passed,
-        checks: [{ name: 'rubric', passed, ...(passed ? {} : { cause: 'rejected by the judge' }) }],
-      };
+      return { ...verdict, ...passing(verdict.value, judge) };
     },
   };
+}
+
+/** Returns whether a value passes, and the check that says so. */
+function passing(value: number, { pass }: SubmittedJudge): Pick<Verdict, 'passed' | 'checks'> {
+  const passed = value >= pass;
+  return { passed, checks: [{ name: 'rubric', passed, ...(passed ? {} : { cause: 'rejected by the judge' }) }] };
+}
+
+/** The world model whose answer is judged saw the conversation of the rollout, and the judge sees the same. */
+async function judgedObservation(judge: SubmittedJudge, input: ScoreInput): Promise<Verdict> {
+  const reply = textOf(input.answer) ?? '';
+  if (reply === '') return unscorable('The world model returned nothing.');
+  const { model, rubric, parts, scale } = judge;
+  const verdict = await markPrediction(
+    {
+      domain: WORLD_DOMAINS.find((domain) => domain === input.task.level) ?? 'mcp',
+      before: turnsBefore(input),
+      action: input.task.question,
+      predicted: observationOf(reply) ?? NO_OUTPUT,
+      real: withoutMarker(textOf(input.task.answer ?? null) ?? ''),
+    },
+    {
+      side: SIDE,
+      model,
+      ...(rubric === '' ? {} : { rubric }),
+      ...(parts === undefined ? {} : { parts }),
+      ...(scale === undefined ? {} : { scale }),
+    },
+    input.ask,
+  );
+  return { ...verdict, ...passing(verdict.value, judge) };
+}
+
+/** Returns what the task's conversation has before its question: actions, each with its observation. */
+function turnsBefore({ messages }: ScoreInput): JudgedTurn[] {
+  const question = messages.findLastIndex(({ role }) => role === 'user');
+  const texts = messages.slice(0, question).map(({ role, parts }) => ({
+    role,
+    text: textOfParts(parts),
+  }));
+  return texts.flatMap(({ role, text }, index) => {
+    if (role !== 'user') return [];
+    const next = texts[index + 1];
+    return [{ action: text, observation: next?.role === 'assistant' ? withoutMarker(next.text) : '' }];
+  });
 }
 
 type Graded = Pick<Verdict, 'parts' | 'explanation'> & { readonly value: number };

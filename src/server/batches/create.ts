@@ -6,7 +6,7 @@ import type { Submission } from '../../config/submission.ts';
 import type { CreateBatch } from '../../protocol/client.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import type { EventData } from '../../trace/schema.ts';
-import type { TaskRecord } from '../../trace/task.ts';
+import { blobsOfTask, type TaskRecord } from '../../trace/task.ts';
 import type { Services } from '../services.ts';
 import { checkBatchId } from './ids.ts';
 import { requireSecrets } from './secrets.ts';
@@ -110,7 +110,7 @@ async function createImported(
 
 /** Throws `conflict` with the attachments that were not uploaded before. */
 export async function requireFiles(services: Pick<Services, 'store'>, tasks: readonly TaskRecord[]): Promise<void> {
-  const files = tasks.flatMap((task) => task.files?.map((file) => file.sha) ?? []);
+  const files = tasks.flatMap(blobsOfTask);
   if (files.length > 0) await requireBlobs(services.store.blobs, [...new Set(files)], 'A task');
 }
 

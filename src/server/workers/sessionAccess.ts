@@ -6,6 +6,7 @@ import { StudioError } from '../../common/errors.ts';
 import { scenariosOf } from '../../config/submission.ts';
 import { blobRefsOf } from '../../store/logic/blobRefs.ts';
 import type { OpenSession, Store } from '../../store/store.ts';
+import { blobsOfTask } from '../../trace/task.ts';
 import type { SessionIdentity } from '../access/tokens.ts';
 import type { Submissions } from '../batches/submissions.ts';
 import { StreamReader } from '../streamReader.ts';
@@ -134,7 +135,7 @@ export class SessionAccess {
     const task = await this.#store.task(rollout.row.batch, rollout.row.task_index);
     return {
       reader: new StreamReader(this.#store, id, rollout.lineage),
-      shas: new Set(task?.files?.map((file) => file.sha)),
+      shas: new Set(task === undefined ? [] : blobsOfTask(task)),
       read: 0,
     };
   }

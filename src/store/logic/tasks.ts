@@ -1,7 +1,7 @@
 import { StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
 import { canonicalJson } from '../../common/json.ts';
-import type { TaskRecord } from '../../trace/task.ts';
+import { blobsOfTask, type TaskRecord } from '../../trace/task.ts';
 import { int, quote, stored, text } from '../sql/row.ts';
 import { TASK } from '../sql/schema.ts';
 import type { Reader, Sql, Transaction } from '../sql/sql.ts';
@@ -82,7 +82,7 @@ async function addSome(tx: Transaction, name: string, from: number, tasks: reado
       0,
     ]),
   );
-  const files = some.flatMap(({ task }) => (task.files ?? []).map(({ sha }) => sha));
+  const files = some.flatMap(({ task }) => blobsOfTask(task));
   await addBlobRefs(tx, batch.id, [...new Set(files)]);
   if (!batch.spec.imported) await insertRollouts(tx, batch, added, 'queued');
   batch.tasks += some.length;

@@ -250,7 +250,7 @@ describe('contradictions and missing references', () => {
       { ...batchWith('tasks.jsonl', 'tasks.tsv'), 'data/tasks.tsv': 'x' },
       [
         'batches/nightly.batch.yaml:4:18: cannot detect the format of tasks.tsv — Add `format: jsonl` (or ' +
-          'csv, json, gaia, awm, agent-world) to `dataset`.',
+          'csv, json, gaia, awm, agent-world, agentworldbench) to `dataset`.',
       ],
     ],
     [

@@ -270,6 +270,60 @@ describe('judge', () => {
     ])
       assert.ok(text.includes(part), part);
   });
+  it('marks an observation next to the real one, after the history that the world model saw', async () => {
+    const asked: SideQuestion[] = [];
+    const judge = { kind: 'judge', model, subject: 'observation', rubric: 'Be strict.', pass: 0.5 } as const;
+    const scored = (answer: Json): ReturnType<ReturnType<typeof createScorer>['score']> => {
+      const input = inputOf({
+        answer,
+        expected: '**Environment Observation:**\nthe truth',
+        question: '### Turn 2',
+        ask: (question) => {
+          asked.push(question);
+          return Promise.resolve('<final_evaluation>{"scores": {"format": 5, "quality": 2}}</final_evaluation>');
+        },
+      });
+      const text = (
+        role: 'system' | 'user' | 'assistant',
+        content: string,
+        m: number,
+      ): ScoreInput['messages'][number] => ({
+        m,
+        role,
+        parts: [{ type: 'text', content }],
+      });
+      const messages = [
+        text('system', 'You are a screen.', 1),
+        text('user', '### Turn 1', 2),
+        text('assistant', '**Environment Observation:**\nfirst screen', 3),
+        text('user', '### Turn 2', 4),
+        text('assistant', 'ignored', 5),
+      ];
+      return createScorer(judge, none).score({ ...input, task: { ...input.task, level: 'android' }, messages });
+    };
+    const verdict = await scored('<think>hm</think><predicted_observation>the guess</predicted_observation>');
+    assert.deepEqual([verdict.value, verdict.passed, verdict.parts], [0.625, true, { format: 5, quality: 2 }]);
+    const said = asked[0]!.messages.map((message) => message.text).join('\n');
+    for (const part of [
+      'Be strict.',
+      'an Android device',
+      '## Action 1\n```text\n### Turn 1\n```',
+      '## Observation 1\n```text\nfirst screen\n```',
+      '## The action\n```text\n### Turn 2\n```',
+      '## The predicted observation\n```text\nthe guess\n```',
+      '## The real observation\n```text\nthe truth\n```',
+    ])
+      assert.ok(said.includes(part), part);
+    assert.doesNotMatch(said, /ignored|hm|Environment Observation|You are a screen/);
+    // Only thinking is a reply without an observation; no reply at all cannot be judged.
+    await scored('<think>hm');
+    assert.match(asked[1]!.messages[1]!.text, /## The predicted observation\n```text\nNo output\n```/);
+    for (const nothing of [null, '']) {
+      const { value: worth, passed, explanation } = await scored(nothing);
+      assert.deepEqual([worth, passed, explanation], [null, null, 'The world model returned nothing.']);
+    }
+    assert.equal(asked.length, 2);
+  });
   it('makes no call when there is no answer', async () => {
     const before = questions.length;
     const verdict = await judged('', null);
