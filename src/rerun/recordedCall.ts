@@ -77,11 +77,7 @@ export async function readCall(
 ): Promise<RecordedCall> {
   const recording = await readRecording(api, rollout, signal);
   const { info, model, sent, rolloutSeed, whole, argumentsOf } = recording;
-  const span = model.span(seq);
-  if (span?.kind !== 'tool')
-    throw new StudioError('usage', `No tool call starts at event ${seq} of rollout ${rollout}.`, {
-      hint: 'Use ROLLOUT@SEQ of the start of a call. To list them: rollout tools BATCH --calls TOOL.',
-    });
+  const span = toolCallAt(recording, seq);
   // Only the tools of the agent that made the call are needed: no models, scorers, or other members of a team.
   const caller = agentAt(sent, span.agent) ?? sent.agent;
   const submission: Submission = { ...sent, agent: { ...caller, tools: withValues(caller.tools, env) } };
@@ -120,6 +116,23 @@ export interface Recording {
   readonly argumentsOf: (span: ToolSpan) => Promise<Json>;
 }
 
+/** What a recorded or imported rollout is without its code. */
+export type RolloutRecord = Pick<Recording, 'info' | 'model' | 'whole' | 'argumentsOf'>;
+
+/** Reads the events of a rollout, which may be imported or still running. */
+export async function readRecord(api: Api, rollout: string, signal: AbortSignal): Promise<RolloutRecord> {
+  return await recordOf(api, await api.rollout(rollout, signal), signal);
+}
+
+/** Returns a tool call by the seq of its start. Throws StudioError `usage` if none starts there. */
+export function toolCallAt({ info, model }: Pick<RolloutRecord, 'info' | 'model'>, seq: number): ToolSpan {
+  const span = model.span(seq);
+  if (span?.kind === 'tool') return span;
+  throw new StudioError('usage', `No tool call starts at event ${seq} of rollout ${info.row.rollout}.`, {
+    hint: 'Use ROLLOUT@SEQ of the start of a call. To list them: rollout tools BATCH --calls TOOL.',
+  });
+}
+
 /** Reads a whole rollout. Throws StudioError `unsupported` for an imported one. */
 export async function readRecording(api: Api, rollout: string, signal: AbortSignal): Promise<Recording> {
   const info = await api.rollout(rollout, signal);
@@ -128,19 +141,18 @@ export async function readRecording(api: Api, rollout: string, signal: AbortSign
     throw new StudioError('unsupported', 'This rollout was imported without its tools.', {
       hint: 'Only calls of rollouts that ran here can be repeated.',
     });
-  const model = new TrajectoryModel();
-  for await (const page of api.allEvents(rollout, signal)) model.push(page.map((event) => readEvent(event)));
+  const record = await recordOf(api, info, signal);
   const sent = submissionSchema.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(info.submission, signal))));
+  const { seed } = record.model.start?.data ?? {};
+  return { ...record, sent, rolloutSeed: seed ?? seedOf(sent.seed, info.task.id, info.row.attempt) };
+}
+
+async function recordOf(api: Api, info: RolloutInfo, signal: AbortSignal): Promise<RolloutRecord> {
+  const model = new TrajectoryModel();
+  for await (const page of api.allEvents(info.row.rollout, signal)) model.push(page.map((event) => readEvent(event)));
   const whole = async (stored: Json): Promise<Json> =>
     isBlobRef(stored) ? wholeValue(stored, await api.getBlob(stored.$blob, signal)) : unescapeKeys(stored);
-  return {
-    info,
-    model,
-    sent,
-    rolloutSeed: model.start?.data.seed ?? seedOf(sent.seed, info.task.id, info.row.attempt),
-    whole,
-    argumentsOf: (span) => whole(model.argumentsOf(span).value),
-  };
+  return { info, model, whole, argumentsOf: (span) => whole(model.argumentsOf(span).value) };
 }
 
 /** A tool that is declared as pure and changed something has to be called again, as one that is restorable. */

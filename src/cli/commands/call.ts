@@ -4,17 +4,24 @@ import { duration } from '../../common/units.ts';
 import { changeText, placeText, errorText as traceErrorText, valueText } from '../../trace/text/values.ts';
 import { type Command, flag, oneWord, textOption } from '../command.ts';
 import { readJsonFile } from '../jsonFile.ts';
+import { predict } from './call/predict.ts';
 
 export const call: Command = {
   name: 'call',
-  usage: 'ROLLOUT@SEQ [--arguments FILE] [--recorded-code] [--accept-irreversible]',
+  usage: 'ROLLOUT@SEQ [--arguments FILE] [--recorded-code] [--accept-irreversible] | ROLLOUT@SEQ --predict WORLD.yaml',
   text:
-    'Runs a recorded tool call again with the current code, in the world as it was before the call. The new call is ' +
-    'not recorded.',
+    'Runs a recorded tool call again with the current code, in the world as it was before the call. With --predict, a ' +
+    'world that a model plays says what the call returns, after the calls before it, and nothing is called. The new ' +
+    'call or prediction is not recorded.',
   options: {
     arguments: { type: 'string', value: 'FILE', text: 'JSON file with different arguments' },
     'recorded-code': { type: 'boolean', text: 'use the code that was submitted' },
     'accept-irreversible': { type: 'boolean', text: 'run the tool even if its effects cannot be undone' },
+    predict: {
+      type: 'string',
+      value: 'WORLD.yaml',
+      text: 'predict the call with this simulated world; also for a held call, before it is made',
+    },
     describe: {
       type: 'boolean',
       text: 'make no call; print the recorded one, the tool’s schema, and the preceding steps as JSON',
@@ -29,6 +36,17 @@ export const call: Command = {
     const file = textOption(commandLine, 'arguments');
     const args = file === undefined ? undefined : readJsonFile(context.cwd, file);
     const { api } = await context.connect();
+    const world = textOption(commandLine, 'predict');
+    if (world !== undefined) {
+      if (
+        flag(commandLine, 'recorded-code') ||
+        flag(commandLine, 'accept-irreversible') ||
+        flag(commandLine, 'describe')
+      )
+        throw new StudioError('usage', '--predict makes no call, so it can be combined only with --arguments.');
+      const rollout = await resolveRollout(api, reference, context.signal);
+      return await predict(context, { rollout, seq: reference.point.seq, world, arguments: args });
+    }
     const [{ readCall }, { callForm, rerun }] = await Promise.all([
       import('../../rerun/recordedCall.ts'),
       import('../../rerun/rerun.ts'),

@@ -1,5 +1,5 @@
 import type { Json } from '../../common/json.ts';
-import { responseIn } from '../model/messages.ts';
+import { observationOf } from '../model/observation.ts';
 import type { ToolSpan } from '../model/spans.ts';
 import type { TrajectoryModel } from '../model.ts';
 import { unescapeKeys } from '../values/keys.ts';
@@ -16,13 +16,13 @@ export function callDifference(
   predicted: Json,
 ): PredictionDifference | undefined {
   const { end } = span;
-  const real = seenResponse(model, span);
+  const real = observationOf(model, span);
   if (end === undefined || real === undefined) return undefined;
   const seen = new SeenValues();
   for (const earlier of model.tools) {
     if (earlier.end === undefined || earlier.end.seq >= end.seq) continue;
     seen.addArguments(unescapeKeys(model.argumentsOf(earlier).value));
-    const response = seenResponse(model, earlier);
+    const response = observationOf(model, earlier);
     if (response !== undefined) seen.addResponse(unescapeKeys(response));
   }
   const args = unescapeKeys(model.argumentsOf(span).value);
@@ -32,12 +32,4 @@ export function callDifference(
     args,
     seen,
   );
-}
-
-/** Returns what the agent saw of a call: unlike the result, without what was cut off or changed by a rule. */
-function seenResponse(model: TrajectoryModel, span: ToolSpan): Json | undefined {
-  const result = model.resultOf(span);
-  const { m } = span.end?.data ?? {};
-  if (result?.edited === true || m === undefined) return result?.value;
-  return responseIn(model.message(m)?.event.data.parts ?? [], span.start.data.call) ?? result?.value;
 }

@@ -17,7 +17,7 @@ import { type BatchWorld, readBatchWorld, type TaskWorld } from '../../../rerun/
 import type { Verdict } from '../../../rollout/ports.ts';
 import { type CommandLine, type Outcome, textOption } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { liveModels } from './sideModels.ts';
+import { liveModels } from '../../sideModels.ts';
 
 /** Drives a world file, or the world of a batch file, until stdin ends. */
 export async function drive(context: Context, file: string, commandLine: CommandLine): Promise<Outcome> {
