@@ -3,6 +3,7 @@
  * nothing and loads no libraries; the code of commands, pages, and views is imported on first use.
  */
 import * as vscode from 'vscode';
+import { Observable } from './common/emitter.ts';
 import { nodeProblem } from './common/nodeVersion.ts';
 import { HostBatchList } from './host/batches/batchList.ts';
 import { registerCodeLens } from './host/codelens/codeLens.ts';
@@ -57,7 +58,8 @@ export function activate(context: vscode.ExtensionContext): void {
   const targets = new TargetRegistry(log.channel);
   const values = new StoredValues(context.secrets, context.globalState);
   const focused = new FocusedItem();
-  const parts = { context, log: log.channel, settings, server, cli, batches };
+  const predictions = new Observable<Services['predictions']['value']>([]);
+  const parts = { context, log: log.channel, settings, server, cli, batches, predictions };
   const pages = createPages(parts, new ServerConnections(server, (where) => createPageLink(where, log, tokens)));
   const services: Services = { ...parts, pages };
   const worlds = new WorkspaceWorlds(services, files);

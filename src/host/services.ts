@@ -7,6 +7,7 @@ import type { Listen, Observable } from '../common/emitter.ts';
 import type { JsonObject } from '../common/json.ts';
 import type { BatchRow } from '../protocol/client.ts';
 import type { PageAction, PagePlace, ServerState } from '../protocol/page.ts';
+import type { WindowPrediction } from '../protocol/predictedCall.ts';
 import type { LineListener, LineProcess } from './server/cliLines.ts';
 import type { ServerSettings } from './server/serverSettings.ts';
 
@@ -103,6 +104,8 @@ export interface Services {
   readonly cli: LineCli;
   readonly batches: BatchList;
   readonly pages: Pages;
+  /** Predictions of calls that the user asked for in this window, the newest last; one for each call. */
+  readonly predictions: Observable<readonly WindowPrediction[]>;
 }
 
 /** Registers a command with error handling: shows every failure once, with a hint. */

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod';
 import { place as filePlace } from '../trace/schema.ts';
+import { windowPrediction } from './predictedCall.ts';
 
 /** The place of a page: enough to reopen it at the same spot, and to create a link. */
 export const pagePlace = z.discriminatedUnion('page', [
@@ -71,6 +72,11 @@ const pageAction = z.discriminatedUnion('do', [
   z.object({ do: z.literal('debug'), place: pagePlace }),
   /** Reruns the tool call that starts there, tries its tool with the same arguments, or creates a test from it. */
   z.object({ do: z.literal('call'), place: pagePlace, what: z.enum(['rerun', 'try', 'test']) }),
+  /**
+   * Predicts the tool call that starts there, with the world of the last prediction or, with `choose`, one that the user
+   * chooses; or stops that. `predictions` has the result.
+   */
+  z.object({ do: z.literal('predict'), place: pagePlace, what: z.enum(['predict', 'choose', 'stop']) }),
   /** Records the user’s own verdict on an attempt; null withdraws it. */
   z.object({ do: z.literal('label'), rollout: z.string(), passed: z.boolean().nullable() }),
   /** Sets a breakpoint of the editor, replacing an existing one; without `set`, removes it. */
@@ -145,5 +151,7 @@ export const hostToPage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('server'), server: serverState }),
   /** All breakpoints of the editor that a page can show. */
   z.object({ type: z.literal('breakpoints'), breakpoints: z.array(editorBreakpoint) }),
+  /** All predictions of the window for calls of the page's rollout. */
+  z.object({ type: z.literal('predictions'), predictions: z.array(windowPrediction) }),
 ]);
 export type HostToPage = z.infer<typeof hostToPage>;

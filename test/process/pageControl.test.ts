@@ -44,6 +44,7 @@ async function pageHost(): Promise<Host> {
     server: new Observable<ServerState>({ state: 'ok' }),
     onNavigate: () => ({ dispose: () => undefined }),
     breakpoints: new Observable<readonly EditorBreakpoint[]>([]),
+    predictions: new Observable<Host['predictions']['value']>([]),
     transport: fetchTransport(() => connection.address()),
     openSocket: wsSocket(() => connection.address()),
     act: () => Promise.resolve(),

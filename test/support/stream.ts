@@ -166,7 +166,15 @@ export class Stream {
     span: number,
     id: string,
     response: Json,
-    over: { error?: TraceError; agent?: string; ms?: number; injected?: string; made?: false; result?: Json } = {},
+    over: {
+      error?: TraceError;
+      agent?: string;
+      ms?: number;
+      injected?: string;
+      made?: false;
+      result?: Json;
+      source?: EventData['tool.end']['source'];
+    } = {},
   ): number {
     const { injected, made, result } = over;
     const envelope = { span, ...(over.agent === undefined ? {} : { agent: over.agent }) };
@@ -177,7 +185,7 @@ export class Stream {
         status: over.error === undefined ? 'ok' : 'error',
         m,
         ms: over.ms ?? 12,
-        source: 'live',
+        source: over.source ?? 'live',
         ...(over.error === undefined ? {} : { error: over.error }),
         ...(injected === undefined ? {} : { injected }),
         ...(made === undefined ? {} : { made }),

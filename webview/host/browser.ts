@@ -33,9 +33,12 @@ export function browserHost(early: Early | undefined): Host {
 }
 
 /** Returns the part of a host that a browser tab provides: its address is the place, and Back and Forward navigate. */
-export function browserTab(
-  params: URLSearchParams,
-): Pick<Host, 'start' | 'onNavigate' | 'act' | 'setPlace' | 'breakpoints'> & { readonly can: readonly PageVerb[] } {
+export function browserTab(params: URLSearchParams): Pick<
+  Host,
+  'start' | 'onNavigate' | 'act' | 'setPlace' | 'breakpoints' | 'predictions'
+> & {
+  readonly can: readonly PageVerb[];
+} {
   const keep = new URLSearchParams([...params].filter(([key]) => key === 'token' || key === 'edit'));
   const readOnly = params.get('edit') === null;
   const navigated = new Emitter<PagePlace>();
@@ -51,6 +54,7 @@ export function browserTab(
     can,
     onNavigate: navigated.event,
     breakpoints: new Observable<Host['breakpoints']['value']>([]),
+    predictions: new Observable<Host['predictions']['value']>([]),
     start:
       place === undefined || params.has('ticket')
         ? Promise.reject(

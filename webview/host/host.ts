@@ -2,6 +2,7 @@
 import type { Listen, Observable } from '../../src/common/emitter.ts';
 import type { OpenSocket } from '../../src/protocol/follow.ts';
 import type { EditorBreakpoint, PageAction, PagePlace, PageVerb, ServerState } from '../../src/protocol/page.ts';
+import type { WindowPrediction } from '../../src/protocol/predictedCall.ts';
 import type { Transport } from '../../src/protocol/transport.ts';
 
 export interface Start {
@@ -21,6 +22,8 @@ export interface Host {
   readonly onNavigate: Listen<PagePlace>;
   /** The editor's breakpoints. Empty without an editor. */
   readonly breakpoints: Observable<readonly EditorBreakpoint[]>;
+  /** The editor's predictions of calls. Empty without an editor. */
+  readonly predictions: Observable<readonly WindowPrediction[]>;
   readonly transport: Transport;
   readonly openSocket: OpenSocket;
   /** Rejects with a StudioError whose text can be shown to the user. */

@@ -7,6 +7,7 @@ import { clientFrame } from '../../src/protocol/client.ts';
 import type { FrameSocket, OpenSocket, SocketEvents } from '../../src/protocol/follow.ts';
 import { type OfflineData, offlineSocket, offlineTransport } from '../../src/protocol/offline.ts';
 import type { EditorBreakpoint, PageAction, PagePlace, PageVerb, ServerState } from '../../src/protocol/page.ts';
+import type { WindowPrediction } from '../../src/protocol/predictedCall.ts';
 import type { Transport, WireReply } from '../../src/protocol/transport.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
@@ -27,6 +28,8 @@ export interface StoryData {
   readonly others?: readonly Pick<StoryData, 'batch' | 'rows' | 'tasks'>[];
   /** The editor's breakpoints. */
   readonly breakpoints?: readonly EditorBreakpoint[];
+  /** The editor's predictions. */
+  readonly predictions?: readonly WindowPrediction[];
   /** The first place. Default: the batch. */
   readonly place?: PagePlace;
   /** Whether requests are never answered, so that the page keeps loading. */
@@ -46,6 +49,8 @@ export interface StoryHost extends Host {
   delta(stream: string, span: number, offset: number, text: string): void;
   /** Closes all connections. */
   disconnect(): void;
+  /** Replaces the editor's predictions. */
+  predict(predictions: readonly WindowPrediction[]): void;
   /** Makes the page navigate. */
   go(place: PagePlace): void;
 }
@@ -66,6 +71,7 @@ const CAN: readonly PageVerb[] = [
   'link',
   'batch',
   'label',
+  'predict',
   'breakpoint',
   'save',
 ];
@@ -108,6 +114,7 @@ export function storyHost(sample: StoryData): StoryHost {
   const [actions, commands, places]: [PageAction[], unknown[], PagePlace[]] = [[], [], []];
   const navigated = new Emitter<PagePlace>();
   const breakpoints = new Observable<readonly EditorBreakpoint[]>(sample.breakpoints ?? []);
+  const predictions = new Observable<readonly WindowPrediction[]>(sample.predictions ?? []);
   const send = (stream: string, frame: (sub: string) => ServerToClient): void => {
     for (const subscriber of subscribers) if (subscriber.stream === stream) subscriber.send(frame(subscriber.sub));
   };
@@ -145,6 +152,7 @@ export function storyHost(sample: StoryData): StoryHost {
     server: new Observable<ServerState>({ state: 'ok' }),
     onNavigate: navigated.event,
     breakpoints,
+    predictions,
     transport: silent
       ? { request: () => new Promise(() => undefined) }
       : withCommands(offlineTransport(data), readOnly, handleCommand),
@@ -177,6 +185,7 @@ export function storyHost(sample: StoryData): StoryHost {
     disconnect: () => {
       for (const subscriber of [...subscribers]) subscriber.close();
     },
+    predict: (changed) => predictions.set(changed),
     go: (to) => navigated.fire(to),
   };
 }

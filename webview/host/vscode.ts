@@ -11,6 +11,7 @@ import {
   type PageVerb,
   type ServerState,
 } from '../../src/protocol/page.ts';
+import type { WindowPrediction } from '../../src/protocol/predictedCall.ts';
 import type { Transport, WireReply } from '../../src/protocol/transport.ts';
 import type { Host, Start } from './host.ts';
 
@@ -44,6 +45,7 @@ export function vscodeHost({ api, take: takeEarly }: VsCodeStart): Host {
   const navigated = new Emitter<PagePlace>();
   const server = new Observable<ServerState>({ state: 'ok' });
   const breakpoints = new Observable<readonly EditorBreakpoint[]>([]);
+  const predictions = new Observable<readonly WindowPrediction[]>([]);
   const post = (message: PageToHost): void => api.postMessage(message);
   const started = Promise.withResolvers<Start>();
 
@@ -85,6 +87,9 @@ export function vscodeHost({ api, take: takeEarly }: VsCodeStart): Host {
         return;
       case 'breakpoints':
         breakpoints.set(message.breakpoints);
+        return;
+      case 'predictions':
+        predictions.set(message.predictions);
     }
   };
   const closeSocket = (id: number): void => {
@@ -136,6 +141,7 @@ export function vscodeHost({ api, take: takeEarly }: VsCodeStart): Host {
     server,
     onNavigate: navigated.event,
     breakpoints,
+    predictions,
     transport,
     openSocket: (events): FrameSocket => {
       const id = ++last;

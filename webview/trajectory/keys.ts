@@ -2,6 +2,7 @@
 
 import type { KeyGroup } from '../components/overlays/keysOverlay.tsx';
 import type { Bindings } from '../keys.ts';
+import { predictSelected } from './detail/prediction/predict.ts';
 import { label } from './label.ts';
 import type { TrajectorySession } from './session.ts';
 import { TABS } from './view.ts';
@@ -46,6 +47,7 @@ export const TRAJECTORY_KEYS: readonly KeyGroup[] = [
       { keys: 'B / Shift+B', does: 'breakpoint, conditional breakpoint' },
       { keys: 'A', does: 'edit the selection' },
       { keys: 'F', does: 'fork from here' },
+      { keys: 'W / Shift+W', does: 'predict the call with a simulated world, with another one' },
       { keys: 'P / R / S', does: 'pause, resume, step' },
     ],
   },
@@ -109,6 +111,8 @@ export function trajectoryBindings(session: TrajectorySession, page: PageDoes): 
     'shift+b': () => session.debug.openBox(!session.debug.boxOpen),
     a: () => session.debug.editSelected(),
     f: () => session.debug.forkSelected(),
+    w: () => predictSelected(session, 'predict'),
+    'shift+w': () => predictSelected(session, 'choose'),
     p: () => session.debug.command('hold'),
     r: () => session.debug.command('release'),
     s: () => session.debug.command('step'),

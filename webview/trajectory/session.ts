@@ -80,6 +80,7 @@ export class TrajectorySession implements TrajectoryView {
         this.#report();
       }),
       this.data.onEvents(() => this.#whole.advance()),
+      host.predictions.changed(() => this.#notify()),
     ];
     if (this.#target !== undefined) this.data.seek(this.#target);
   }

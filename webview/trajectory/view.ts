@@ -1,5 +1,6 @@
 /** The shared state of the trajectory page: trajectory, cursor, and tab. */
 import type { Listen } from '../../src/common/emitter.ts';
+import type { PageVerb } from '../../src/protocol/page.ts';
 import type { TrajectoryData } from '../data/trajectoryData.ts';
 import type { Host } from '../host/host.ts';
 import type { PageDebug } from './debug/pageDebug.ts';
@@ -12,6 +13,8 @@ export type Tab = (typeof TABS)[number];
 export interface TrajectoryView {
   readonly host: Host;
   readonly readOnly: boolean;
+  /** Actions that the host supports. */
+  readonly can: ReadonlySet<PageVerb>;
   readonly data: TrajectoryData;
   /** Seq of the selected message or start; 0 for none. */
   readonly seq: number;

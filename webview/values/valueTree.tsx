@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { Icon } from '../components/marks/icon.tsx';
 import { VirtualList } from '../components/virtualList.tsx';
 import type { ValueRow } from './valueDocument.ts';
+import { markOf, Sign, type ValueMarks } from './valueMarks.tsx';
 
 const ROW_HEIGHT = 20;
 /** More rows scroll. */
@@ -11,10 +12,12 @@ const MAX_VISIBLE_ROWS = 24;
 export function ValueTree({
   label,
   rows,
+  marks,
   onToggle,
 }: {
   readonly label: string;
   readonly rows: readonly ValueRow[];
+  readonly marks?: ValueMarks | undefined;
   readonly onToggle: (key: string, open: boolean) => void;
 }) {
   const [at, setAt] = useState(-1);
@@ -54,7 +57,7 @@ export function ValueTree({
         keyOf={(index) => rows[index]?.key ?? index}
         row={(index) => {
           const row = rows[index];
-          return row === undefined ? null : <Row row={row} onToggle={() => toggle(index)} />;
+          return row === undefined ? null : <Row row={row} marks={marks} onToggle={() => toggle(index)} />;
         }}
         rowProps={(index) => {
           const row = rows[index];
@@ -70,12 +73,21 @@ export function ValueTree({
   );
 }
 
-function Row({ row, onToggle }: { readonly row: ValueRow; readonly onToggle: () => void }) {
+function Row({
+  row,
+  marks,
+  onToggle,
+}: {
+  readonly row: ValueRow;
+  readonly marks: ValueMarks | undefined;
+  readonly onToggle: () => void;
+}) {
+  const mark = marks === undefined ? undefined : markOf(marks, row.key, row.open === false);
+  const changed = row.change === undefined ? '' : ` is-${row.change}`;
+  const marked = mark === undefined ? '' : ` is-marked is-${mark.side}${mark.counts ? '' : ' is-plausible'}`;
   return (
-    <span
-      class={`value-row${row.change === undefined ? '' : ` is-${row.change}`}`}
-      style={{ paddingLeft: `${row.depth * 12}px` }}
-    >
+    <span class={`value-row${changed}${marked}`} style={{ paddingLeft: `${row.depth * 12}px` }}>
+      {marks !== undefined && (mark === undefined ? <span class="value-sign" /> : <Sign mark={mark} />)}
       <span class="value-twist" onClick={row.open === undefined ? undefined : onToggle}>
         {row.open !== undefined && <Icon name={row.open ? 'chevron-down' : 'chevron-right'} />}
       </span>

@@ -9,6 +9,7 @@ import { Button, Dropdown } from '../components/controls.tsx';
 import { VirtualList } from '../components/virtualList.tsx';
 import type { Blobs } from '../data/blobs.ts';
 import type { Form, ValueRow } from './valueDocument.ts';
+import { Sign, type ValueMark, type ValueMarks } from './valueMarks.tsx';
 import { sourceOf, type ValueSource } from './valueSource.ts';
 import { ValueTree } from './valueTree.tsx';
 import './values.css';
@@ -34,6 +35,8 @@ export interface ValueViewProps {
   readonly value: Json;
   /** The value to compare with in the tree. */
   readonly baseline?: Json | undefined;
+  /** Places to mark: JSON pointers, or `line 3` of a text. */
+  readonly marks?: ValueMarks | undefined;
   readonly blobs: Blobs;
   readonly onCopy: (text: string) => void;
   /** Opens the value in an editor. Absent if there is none. */
@@ -47,6 +50,7 @@ export function ValueView({
   label = title,
   value,
   baseline,
+  marks,
   blobs,
   onCopy,
   onDocument,
@@ -102,7 +106,7 @@ export function ValueView({
           </pre>
         )
       ) : (
-        <Body title={title} source={source} form={form} />
+        <Body title={title} source={source} form={form} marks={marks} />
       )}
     </section>
   );
@@ -138,27 +142,39 @@ function Body({
   title,
   source,
   form,
+  marks,
 }: {
   readonly title: string;
   readonly source: ValueSource;
   readonly form: Form | undefined;
+  readonly marks: ValueMarks | undefined;
 }) {
   switch (form) {
     case 'tree':
-      return <TreeForm title={title} source={source} />;
+      return <TreeForm title={title} source={source} marks={marks} />;
     case 'table':
       return <TableForm title={title} source={source} />;
     case 'image':
       return <img class="value-image" src={source.shape.image} alt={title} />;
     case 'text':
     case 'json':
-      return <LinesForm key={form} title={title} source={source} form={form} />;
+      return (
+        <LinesForm key={form} title={title} source={source} form={form} marks={form === 'text' ? marks : undefined} />
+      );
     case undefined:
       return null;
   }
 }
 
-function TreeForm({ title, source }: { readonly title: string; readonly source: ValueSource }) {
+function TreeForm({
+  title,
+  source,
+  marks,
+}: {
+  readonly title: string;
+  readonly source: ValueSource;
+  readonly marks: ValueMarks | undefined;
+}) {
   const [open, setOpen] = useState<ReadonlySet<string> | undefined>(() =>
     source.document === undefined ? undefined : new Set(source.document.firstOpen()),
   );
@@ -193,17 +209,19 @@ function TreeForm({ title, source }: { readonly title: string; readonly source: 
     setOpen(next);
   };
   if (rows.length === 0) return <p class="value-empty dim">Empty</p>;
-  return <ValueTree label={title} rows={rows} onToggle={toggle} />;
+  return <ValueTree label={title} rows={rows} marks={marks} onToggle={toggle} />;
 }
 
 function LinesForm({
   title,
   source,
   form,
+  marks,
 }: {
   readonly title: string;
   readonly source: ValueSource;
   readonly form: 'text' | 'json';
+  readonly marks: ValueMarks | undefined;
 }) {
   const [loadedCount, setLoadedCount] = useState<{ readonly source: ValueSource; readonly count: number }>();
   useEffect(() => {
@@ -219,12 +237,15 @@ function LinesForm({
     form,
   );
   if (source.document !== undefined && count <= PLAIN_LINES) {
-    const text = source.document.lines(form, 0, count).join('\n');
+    const lines = source.document.lines(form, 0, count);
+    const text = lines.join('\n');
     return text === '' ? (
       <p class="value-empty dim">Empty text</p>
     ) : (
       <pre class="value-text" tabIndex={0}>
-        {text}
+        {marks === undefined
+          ? text
+          : lines.map((line, index) => <MarkedLine line={line} mark={marks.get(lineKey(index))} />)}
       </pre>
     );
   }
@@ -238,9 +259,29 @@ function LinesForm({
         selected={-1}
         keyOf={(index) => index}
         onSelect={() => undefined}
-        row={(index) => <code class="value-line">{slices(index) ?? ' '}</code>}
+        row={(index) => (
+          <code class="value-line">
+            <MarkedLine line={slices(index) ?? ' '} mark={marks?.get(lineKey(index))} />
+          </code>
+        )}
       />
     </div>
+  );
+}
+
+/** The key of a line's mark. */
+function lineKey(index: number): string {
+  return `line ${index + 1}`;
+}
+
+function MarkedLine({ line, mark }: { readonly line: string; readonly mark: ValueMark | undefined }) {
+  return mark === undefined ? (
+    <span>{`${line}\n`}</span>
+  ) : (
+    <span class={`value-marked-line is-${mark.side}${mark.counts ? '' : ' is-plausible'}`}>
+      <Sign mark={mark} />
+      {`${line}\n`}
+    </span>
   );
 }
 

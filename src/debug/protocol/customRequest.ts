@@ -37,6 +37,8 @@ export const customRequest = z.discriminatedUnion('command', [
   z.object({ command: z.literal('answer'), rollout, value: json }),
   /** Moves the cursor to a message or a start. */
   z.object({ command: z.literal('goTo'), rollout, seq: z.number().int().min(1) }),
+  /** Returns where the cursor is. */
+  z.object({ command: z.literal('place'), rollout }),
   /** Returns the text of a trajectory. */
   z.object({ command: z.literal('text'), rollout }),
 ]);
@@ -48,7 +50,7 @@ export function runRolloutRequest(
   request: RolloutRequest,
   rollout: DebuggedRollout,
   session: DebugSession,
-): Promise<void> | { text: string } | undefined {
+): Promise<void> | { text: string } | { rollout: string; seq: number } | undefined {
   const { live, head } = rollout.debuggee;
   switch (request.command) {
     case 'inject':
@@ -60,6 +62,8 @@ export function runRolloutRequest(
     case 'goTo':
       if (head !== undefined && rollout.cursor?.place.seq !== request.seq) session.moves.goTo(rollout, request.seq);
       return undefined;
+    case 'place':
+      return { rollout: rollout.debuggee.rollout, seq: (rollout.place ?? rollout.cursor?.place)?.seq ?? 0 };
     case 'text':
       return { text: rollout.document.text };
   }

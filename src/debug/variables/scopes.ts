@@ -9,7 +9,9 @@ import type { ChangedRow } from '../../trace/model/changes.ts';
 import type { MessageEntry } from '../../trace/model/messages.ts';
 import type { ModelSpan, ToolSpan } from '../../trace/model/spans.ts';
 import type { TrajectoryModel } from '../../trace/model.ts';
-import type { Change, Part, TraceError } from '../../trace/schema.ts';
+import { predictionsOf } from '../../trace/prediction/ofCall.ts';
+import { provenanceOf } from '../../trace/provenance.ts';
+import type { Change, EventData, Part, TraceError } from '../../trace/schema.ts';
 import type { Place } from '../../trace/stops.ts';
 import { changeText, partsText } from '../../trace/text/values.ts';
 import { replaceAt } from '../../trace/values/pointer.ts';
@@ -77,11 +79,12 @@ function toolScopes(span: ToolSpan, context: ScopeContext): Scope[] {
       'arguments',
     ),
   ];
+  const from = provenanceOf(model, span);
   if (span.end !== undefined && result !== undefined) {
     const target: EditTarget = { of: { seq: span.end.seq }, path: '/result' };
     scopes.push(
       scope(
-        'Result',
+        from.length === 0 ? 'Result' : `Result (${from.join(', ')})`,
         fixed([
           valueNode('result', withPending(result.value, target.of, target.path, context), {
             ...options(context),
@@ -93,6 +96,10 @@ function toolScopes(span: ToolSpan, context: ScopeContext): Scope[] {
       ),
     );
   }
+  const seen = model.seenOf(span);
+  if (seen !== undefined)
+    scopes.push(scope('Seen by the Agent (injected)', fixed([valueNode('seen', seen, options(context))])));
+  for (const { data: score } of predictionsOf(model, span.seq)) scopes.push(predictionScope(score, context));
   if (span.end?.data.error !== undefined) scopes.push(scope('Error', fixed(errorNodes(span.end.data.error))));
   const changes = model.diffsOf(span.seq).flatMap((diff) => diff.data.changes);
   if (changes.length > 0)
@@ -108,6 +115,24 @@ function toolScopes(span: ToolSpan, context: ScopeContext): Scope[] {
     ...factNode('edited', model.argumentsOf(span).edited || result?.edited === true ? true : undefined),
   ];
   return [...scopes, scope('Call', fixed(facts)), usageScope(context)];
+}
+
+/** What a world predicted, which the agent never sees. */
+function predictionScope(
+  { prediction, value, parts, error, explanation }: EventData['score'],
+  context: ScopeContext,
+): Scope {
+  const { world = '', response } = prediction ?? {};
+  return scope(
+    `Predicted by ${world}`,
+    fixed([
+      ...(response === undefined ? [] : [valueNode('predicted', response, options(context))]),
+      ...factNode('agreement', value ?? undefined),
+      ...Object.entries(parts ?? {}).flatMap(([part, share]) => factNode(part, share)),
+      ...factNode('reasons', explanation),
+      ...(error === undefined ? [] : errorNodes(error)),
+    ]),
+  );
 }
 
 function stepScopes(span: ModelSpan, context: ScopeContext): Scope[] {

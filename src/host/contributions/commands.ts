@@ -32,6 +32,7 @@ export const COMMANDS = {
   'rollout.showCalls': { title: 'Show Calls of Tool', icon: 'list-tree' },
   'rollout.chooseToolBatch': { title: 'Choose Batch for Tool Statistics…', icon: 'history' },
   'rollout.rerunCall': { title: 'Re-run This Call', icon: 'debug-rerun' },
+  'rollout.predictCall': { title: 'Predict Call…', icon: 'lightbulb' },
   'rollout.runCall': { title: 'Run Call', icon: 'play' },
   'rollout.saveTestCase': { title: 'Save Call as Test Case', icon: 'beaker' },
   'rollout.tryTool': { title: 'Try Tool…', icon: 'beaker' },

@@ -1,5 +1,6 @@
 /** Defines where and when each command appears. */
 import { type CommandId } from './commands.ts';
+import { DEBUG_TYPE } from './debuggers.ts';
 import {
   AGENT_FILE,
   all,
@@ -23,6 +24,8 @@ interface MenuItem {
 }
 
 const ANY_PAGE = any(KEY.activeBatch, KEY.activeTrajectory, KEY.activeCompare);
+
+const DEBUGGING = `debugType == ${DEBUG_TYPE}`;
 
 /** When the Command Palette shows a command; `false` for commands that require an argument. */
 const PALETTE: Readonly<Record<CommandId, string>> = {
@@ -49,6 +52,7 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.showCalls': all(TRUSTED, KEY.hasBatches, TOOL_FILE),
   'rollout.chooseToolBatch': all(TRUSTED, KEY.hasBatches, TOOL_FILE),
   'rollout.rerunCall': any(all(TRUSTED, KEY.activeTrajectory), all(TRUSTED, CALLS)),
+  'rollout.predictCall': any(all(TRUSTED, KEY.activeTrajectory), all(TRUSTED, CALLS), all(TRUSTED, DEBUGGING)),
   'rollout.runCall': all(TRUSTED, CALL_FORM),
   'rollout.saveTestCase': any(all(TRUSTED, KEY.activeTrajectory), all(TRUSTED, CALLS), all(TRUSTED, CALL_FORM)),
   'rollout.tryTool': all(TRUSTED, ON_DISK),
@@ -107,6 +111,7 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.showCalls', when: all(TRUSTED, KEY.hasBatches, TOOL_FILE), group: '2_rollout@2' },
     { command: 'rollout.tryTool', when: all(TRUSTED, TOOL_FILE, ON_DISK), group: '2_rollout@3' },
     { command: 'rollout.rerunCall', when: all(TRUSTED, CALLS), group: '2_rollout@1' },
+    { command: 'rollout.predictCall', when: all(TRUSTED, CALLS), group: '2_rollout@1' },
     { command: 'rollout.saveTestCase', when: all(TRUSTED, CALLS), group: '2_rollout@2' },
   ],
   'editor/title/run': [
@@ -130,6 +135,7 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.compareAttempts', when: all(TRUSTED, KEY.activeTrajectory), group: '1_rollout@1' },
     { command: 'rollout.compareBatches', when: all(TRUSTED, KEY.activeBatch), group: '1_rollout@3' },
     { command: 'rollout.rerunCall', when: all(TRUSTED, KEY.activeTrajectory), group: '1_rollout@2' },
+    { command: 'rollout.predictCall', when: all(TRUSTED, KEY.activeTrajectory), group: '1_rollout@2' },
     { command: 'rollout.saveTestCase', when: all(TRUSTED, KEY.activeTrajectory), group: '1_rollout@3' },
     { command: 'rollout.labelAttempt', when: all(TRUSTED, KEY.activeTrajectory), group: '1_rollout@4' },
     { command: 'rollout.runCall', when: all(TRUSTED, CALL_FORM), group: 'navigation@1' },
@@ -137,6 +143,7 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.copyReference', when: ANY_PAGE, group: '2_rollout@1' },
     { command: 'rollout.exportAttempts', when: all(TRUSTED, KEY.activeBatch), group: '2_rollout@2' },
   ],
+  'debug/toolBar': [{ command: 'rollout.predictCall', when: all(TRUSTED, DEBUGGING), group: 'navigation@99' }],
   'view/title': [
     { command: 'rollout.launchBatch', when: all(TRUSTED, inView(VIEW_IDS.batches), HAS_FOLDER), group: 'navigation@1' },
     { command: 'rollout.refresh', when: all(TRUSTED, inView(VIEW_IDS.batches)), group: 'navigation@2' },

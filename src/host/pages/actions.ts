@@ -84,6 +84,10 @@ export async function doAction(
       checkSameServer(pageServer);
       await vscode.commands.executeCommand(CALL_COMMANDS[action.what], action.place);
       return;
+    case 'predict':
+      checkSameServer(pageServer);
+      await vscode.commands.executeCommand('rollout.predictCall', action.place, action.what);
+      return;
     case 'label':
       checkSameServer(pageServer);
       await vscode.commands.executeCommand(

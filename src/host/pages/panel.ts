@@ -4,6 +4,7 @@ import { errorText } from '../../common/errors.ts';
 import { sha256Hex } from '../../common/hash.ts';
 import { pageHtml } from '../../common/pageHtml.ts';
 import type { HostToPage, PageAction, PagePlace, PageToHost, PageVerb } from '../../protocol/page.ts';
+import type { WindowPrediction } from '../../protocol/predictedCall.ts';
 import type { PageServer } from '../server/connections.ts';
 import type { HostAction, Services } from '../services.ts';
 import type { EditorBreakpoints } from './breakpoints.ts';
@@ -25,12 +26,13 @@ const ACTIONS: readonly PageVerb[] = [
   'debug',
   'call',
   'label',
+  'predict',
   'breakpoint',
   'save',
 ];
 
 export interface PanelOptions {
-  readonly services: Pick<Services, 'context' | 'log' | 'batches' | 'settings'>;
+  readonly services: Pick<Services, 'context' | 'log' | 'batches' | 'settings' | 'predictions'>;
   /** Connection to the page's server, disposed with the page. */
   readonly server: PageServer;
   readonly act: (action: HostAction, server: PageServer) => Promise<void>;
@@ -81,6 +83,7 @@ export class PagePanel {
     const watch = services.batches.watch();
     const stateListener = server.state.changed(() => this.#refreshTitle());
     const breakpoints = options.breakpoints.all.changed(() => this.#sendBreakpoints());
+    const predictions = services.predictions.changed(() => this.#sendPredictions());
     this.#release = () => {
       this.#stop.abort();
       this.#relay.dispose();
@@ -90,6 +93,7 @@ export class PagePanel {
       batchListener.dispose();
       watch.dispose();
       breakpoints.dispose();
+      predictions.dispose();
     };
     listeners.push(
       view.onDidDispose(() => {
@@ -143,13 +147,17 @@ export class PagePanel {
           server: this.server.state.value,
         });
         this.#sendBreakpoints();
+        if (this.#predictions().length > 0) this.#sendPredictions();
         return;
       case 'place': {
         const previousKey = this.key;
         this.#place = message.place;
         if (message.title !== '') this.#title = message.title;
         this.#refreshTitle();
-        if (this.key !== previousKey) this.#options.navigated(this, previousKey);
+        if (this.key !== previousKey) {
+          this.#options.navigated(this, previousKey);
+          this.#sendPredictions();
+        }
         this.#options.activeChanged();
         this.#options.changed();
         this.#refreshIcon();
@@ -189,6 +197,17 @@ export class PagePanel {
 
   #sendBreakpoints(): void {
     if (this.#ready) this.#post({ type: 'breakpoints', breakpoints: [...this.#options.breakpoints.all.value] });
+  }
+
+  #sendPredictions(): void {
+    if (this.#ready) this.#post({ type: 'predictions', predictions: this.#predictions() });
+  }
+
+  /** Returns the predictions of the page's rollout. */
+  #predictions(): WindowPrediction[] {
+    const place = this.#place;
+    if (place.page !== 'trajectory') return [];
+    return this.#options.services.predictions.value.filter(({ rollout }) => rollout === place.rollout);
   }
 
   #post(message: HostToPage): void {

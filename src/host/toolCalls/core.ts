@@ -5,6 +5,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { JsonObject } from '../../common/json.ts';
 import { place } from '../../trace/schema.ts';
 import { distinctArguments } from '../../trace/toolCalls/fact.ts';
+import { DEBUG_TYPE } from '../contributions/debuggers.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import { openSource } from '../pages/actions.ts';
 import type { CommandGroup, Services } from '../services.ts';
@@ -18,6 +19,7 @@ import { ToolLookup } from './editor/lookup.ts';
 import { ErrorMarks } from './editor/marks.ts';
 import { CallDocuments, callsQuery, showCalls } from './editor/showCalls.ts';
 import { CALLS_SCHEME, FORM_SCHEME, type ToolCallCommand } from './ids.ts';
+import { Predictions } from './predict/predictions.ts';
 import { type CallPlace, callPlace } from './rerun/callOutput.ts';
 import type { FormFiles } from './rerun/formFiles.ts';
 import { Reruns } from './rerun/reruns.ts';
@@ -42,6 +44,7 @@ export class ToolCallsCore implements vscode.Disposable {
   readonly statistics: ToolStatistics;
   readonly documents = new CallDocuments();
   readonly reruns: Reruns;
+  readonly #predictions: Predictions;
   readonly #lookup: ToolLookup;
   readonly #services: Services;
   readonly #marks: ErrorMarks;
@@ -63,6 +66,7 @@ export class ToolCallsCore implements vscode.Disposable {
     });
     this.#lookup = new ToolLookup(this.statistics);
     this.reruns = new Reruns(services, values, forms);
+    this.#predictions = new Predictions(services, values);
     this.#marks = new ErrorMarks(
       this.statistics,
       vscode.Uri.joinPath(services.context.extensionUri, 'media', 'icons', 'thrown.svg'),
@@ -79,6 +83,7 @@ export class ToolCallsCore implements vscode.Disposable {
     this.statistics.dispose();
     this.#marks.dispose();
     this.reruns.dispose();
+    this.#predictions.dispose();
   }
 
   lenses(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
@@ -121,6 +126,7 @@ export class ToolCallsCore implements vscode.Disposable {
     },
     'rollout.chooseToolBatch': () => chooseBatch(this.statistics, this.#lookup, undefined),
     'rollout.rerunCall': async (argument) => this.reruns.open(await this.#call(argument)),
+    'rollout.predictCall': (argument, what) => this.#predict(argument, what),
     'rollout.runCall': (uri, code) =>
       this.reruns.run(uri instanceof vscode.Uri ? uri : undefined, code === 'recorded' ? code : 'now'),
     'rollout.saveTestCase': (argument) => this.#save(argument),
@@ -154,6 +160,13 @@ export class ToolCallsCore implements vscode.Disposable {
     );
   }
 
+  /** `what`: as in the action of a page. The command itself lets the user choose the world. */
+  async #predict(argument: unknown, what: unknown): Promise<void> {
+    const call = await this.#call(argument);
+    if (what === 'stop') this.#predictions.stop(call);
+    else await this.#predictions.predict(call, what !== 'predict');
+  }
+
   /** Returns the call for a command: its argument, or the call in the active page or document. */
   async #call(argument: unknown): Promise<CallPlace> {
     const parsed = callPlace.safeParse(argument);
@@ -161,6 +174,8 @@ export class ToolCallsCore implements vscode.Disposable {
     const page = this.#services.pages.active.value;
     if (page?.page === 'trajectory' && page.seq !== undefined)
       return { rollout: page.rollout, seq: await this.#startOf(page.rollout, page.seq) };
+    const debugged = page === undefined ? await this.#debugged() : undefined;
+    if (debugged !== undefined) return { ...debugged, seq: await this.#startOf(debugged.rollout, debugged.seq) };
     const editor = vscode.window.activeTextEditor;
     const atCursor =
       editor?.document.uri.scheme === CALLS_SCHEME
@@ -170,6 +185,13 @@ export class ToolCallsCore implements vscode.Disposable {
     throw new StudioError('usage', 'No call is selected.', {
       hint: 'Select a tool call in a trajectory, or show the calls of a tool.',
     });
+  }
+
+  /** Returns where the debugger is. */
+  async #debugged(): Promise<CallPlace | undefined> {
+    const session = vscode.debug.activeDebugSession;
+    if (session?.type !== DEBUG_TYPE) return undefined;
+    return callPlace.parse(await session.customRequest('place', {}));
   }
 
   /** Returns the seq of the start event of a call, given any of its events. */

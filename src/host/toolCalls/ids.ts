@@ -19,7 +19,12 @@ export type ToolCallCommand =
   | (typeof INTERNAL_COMMANDS)[number]
   | Extract<
       CommandId,
-      'rollout.showCalls' | 'rollout.chooseToolBatch' | 'rollout.rerunCall' | 'rollout.runCall' | 'rollout.saveTestCase'
+      | 'rollout.showCalls'
+      | 'rollout.chooseToolBatch'
+      | 'rollout.rerunCall'
+      | 'rollout.predictCall'
+      | 'rollout.runCall'
+      | 'rollout.saveTestCase'
     >;
 
 /** Commands of lenses, hovers, and marks. */

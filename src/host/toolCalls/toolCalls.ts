@@ -111,7 +111,14 @@ export function registerToolCalls(
     ),
     registerGroup(
       register,
-      ['rollout.showCalls', 'rollout.chooseToolBatch', 'rollout.rerunCall', 'rollout.runCall', 'rollout.saveTestCase'],
+      [
+        'rollout.showCalls',
+        'rollout.chooseToolBatch',
+        'rollout.rerunCall',
+        'rollout.predictCall',
+        'rollout.runCall',
+        'rollout.saveTestCase',
+      ],
       async () => (await core()).commands,
     ),
     registerGroup(register, INTERNAL_COMMANDS, async () => (await core()).commands),

@@ -17,8 +17,8 @@ export const readCall = defineTool({
   name: 'read_call',
   title: 'Read a tool call',
   description:
-    'Reads one tool call in full: arguments, result, error with stack, world changes, and output. Large values are ' +
-    'read in ranges of characters.',
+    'Reads one tool call in full: arguments, result, its provenance, predictions of worlds, error with stack, world ' +
+    'changes, and output. Large values are read in ranges of characters.',
   input: z.strictObject({
     reference: z
       .string()

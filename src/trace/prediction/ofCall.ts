@@ -9,8 +9,8 @@ export function predictionsOf(model: TrajectoryModel, seq: number): readonly Eve
   return model.scoresOf(seq).filter(({ data }) => data.prediction !== undefined);
 }
 
-/** Returns the other scores of a call: its rewards. */
-export function rewardsOf(model: TrajectoryModel, seq: number): readonly EventOf<'score'>[] {
+/** Returns the other scores of a call. */
+export function otherScoresOf(model: TrajectoryModel, seq: number): readonly EventOf<'score'>[] {
   return model.scoresOf(seq).filter(({ data }) => data.prediction === undefined);
 }
 

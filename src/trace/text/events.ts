@@ -5,6 +5,9 @@ import { compact, duration } from '../../common/units.ts';
 import { askingCall } from '../model/sideCalls.ts';
 import type { ToolSpan } from '../model/spans.ts';
 import type { AnyEvent, TrajectoryModel } from '../model.ts';
+import { callDifference } from '../prediction/callDifference.ts';
+import { isPredictedOtherwise, otherScoresOf, predictionsOf } from '../prediction/ofCall.ts';
+import { placeLines, partsText as sharesText } from '../prediction/text.ts';
 import type { EventOf, TraceEvent } from '../schema.ts';
 import { WORLD_OUTCOME_NAMES } from '../worldOutcomes.ts';
 import { sideLabel, worldLabel } from './labels.ts';
@@ -180,7 +183,8 @@ function writeOutcome(page: Page, model: TrajectoryModel, span: ToolSpan, detail
     writeToolEnd(page, model, span, end, detail);
   }
   for (const diff of model.diffsOf(span.seq)) writeChanges(page, diff, detail);
-  for (const score of model.scoresOf(span.seq)) writeScore(page, score, detail);
+  for (const prediction of predictionsOf(model, span.seq)) writePrediction(page, model, span, prediction, detail);
+  for (const score of otherScoresOf(model, span.seq)) writeScore(page, score, detail);
 }
 
 function writeToolEnd(
@@ -303,6 +307,30 @@ function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detai
     }
     default: // other ends are written with their starts; other events are not for people
   }
+}
+
+/** Writes what a world predicted below the result; only its agreement if it was right. */
+function writePrediction(
+  page: Page,
+  model: TrajectoryModel,
+  span: ToolSpan,
+  { data }: EventOf<'score'>,
+  detail: Detail,
+): void {
+  const { prediction, parts = {}, error, explanation } = data;
+  if (prediction === undefined) return;
+  const { world, response } = prediction;
+  const shares = sharesText(parts);
+  const note = [`by ${world}`, ...(shares === '' ? [] : [shares])].join(', ');
+  const label = { labelStyle: 'magenta' } as const;
+  if (error !== undefined || response === undefined)
+    page.line('predicted', error === undefined ? 'nothing' : `✗ ${errorText(error)}`, { ...label, note });
+  else if (isPredictedOtherwise(data))
+    page.line('predicted', valueText(response, detail.full), { ...label, note, maxLines: detail.value });
+  else page.line('predicted', 'as it happened', { ...label, note });
+  const difference = detail.full && response !== undefined ? callDifference(model, span, response) : undefined;
+  for (const line of difference === undefined ? [] : placeLines(difference)) page.line('', line, { style: 'dim' });
+  if (explanation !== undefined) page.line('', explanation, { maxLines: detail.text });
 }
 
 function writeScore(page: Page, event: EventOf<'score'>, detail: Detail): void {

@@ -1,6 +1,7 @@
 /** Formats calls of tools and their statistics, on one line each. */
 import { joinedLines } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
+import { provenanceIn } from '../provenance.ts';
 import { errorText, valueText } from '../text/values.ts';
 import type { CallFact } from './fact.ts';
 import type { ToolStats, UseShares } from './stats.ts';
@@ -54,11 +55,13 @@ export function argumentsLine({ values }: CallFact): string {
   return values === undefined ? '…' : valueText(values.arguments);
 }
 
-/** Formats a result: `→ {…}` or `✗ tool_error: …`. */
-export function resultLine({ values, error, open }: CallFact): string {
-  if (error !== undefined) return `✗ ${errorText(error)}`;
+/** Formats a result: `→ {…}`, `→ (simulated) {…}`, or `✗ tool_error: …`. */
+export function resultLine({ values, error, open, source, injected }: CallFact): string {
+  const from = provenanceIn(source, injected).join(', ');
+  const mark = from === '' ? '' : `(${from}) `;
+  if (error !== undefined) return `✗ ${mark}${errorText(error)}`;
   if (open) return '… running';
-  return `→ ${values?.result === undefined ? 'nothing' : valueText(values.result)}`;
+  return `→ ${mark}${values?.result === undefined ? 'nothing' : valueText(values.result)}`;
 }
 
 /** Puts text on one line of at most `width` characters. */

@@ -44,6 +44,7 @@ export const ICONS = {
   key: 0xeb11,
   layers: 0xebd2,
   'layout-sidebar-right': 0xebf4,
+  lightbulb: 0xea61,
   link: 0xeb15,
   'list-selection': 0xeb85,
   'list-tree': 0xeb86,

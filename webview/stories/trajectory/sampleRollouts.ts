@@ -1,6 +1,7 @@
 /** Sample rollouts for stories, each with something that a page must be able to show. */
 import type { Json, JsonObject } from '../../../src/common/json.ts';
 import type { EditorBreakpoint } from '../../../src/protocol/page.ts';
+import type { WindowPrediction } from '../../../src/protocol/predictedCall.ts';
 import { advanceProgress } from '../../../src/trace/progress.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { EMPTY_PROGRESS, type Progress, type RolloutRow } from '../../../src/trace/summary.ts';
@@ -24,6 +25,8 @@ export interface RolloutOptions {
   readonly imported?: string;
   /** Breakpoints of the editor. */
   readonly breakpoints?: readonly EditorBreakpoint[];
+  /** Predictions of the editor. */
+  readonly predictions?: readonly WindowPrediction[];
   /** Later verdicts on the rollout. */
   readonly verdicts?: Progress['verdicts'];
   /** The rollout that this one scores again. */
@@ -46,6 +49,7 @@ export function rolloutHost(
     imported,
     blobs = {},
     breakpoints,
+    predictions,
     verdicts,
     rescores,
     scenario,
@@ -87,6 +91,7 @@ export function rolloutHost(
     silent,
     blobs,
     ...(breakpoints === undefined ? {} : { breakpoints }),
+    ...(predictions === undefined ? {} : { predictions }),
     ...(batches === undefined ? {} : { others: batches }),
   });
 }

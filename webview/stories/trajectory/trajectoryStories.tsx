@@ -9,12 +9,13 @@ import { TrajectoryPage } from '../../trajectory/trajectoryPage.tsx';
 import { story } from '../index.ts';
 import { batchEvents, breakpointEvents, forkBatches } from './desk/batch.ts';
 import { failedDesk, passedDesk } from './desk/ended.ts';
-import { askingDesk, heldDesk } from './desk/held.ts';
+import { askingDesk, heldDesk, ranDesk } from './desk/held.ts';
 import { interruptedDesk } from './desk/interrupted.ts';
 import { SCENARIO, wholeTables } from './desk/tables.ts';
 import { manyChanges, sampledTokens } from './desk/values.ts';
 import { rightDesk, wrongDesk } from './desk/wrong.ts';
 import { office } from './officeRollout.ts';
+import { asked, predicted } from './predicted.ts';
 import {
   desk,
   INSTRUCTION,
@@ -41,6 +42,7 @@ const CAN: ReadonlySet<PageVerb> = new Set([
   'link',
   'batch',
   'label',
+  'predict',
   'breakpoint',
   'save',
 ]);
@@ -181,6 +183,8 @@ function at(events: readonly TraceEvent[], kind: TraceEvent['kind'], n = 0): num
   return events.filter((event) => event.kind === kind)[n]?.seq ?? 0;
 }
 
+const heldCall = heldDesk(0).findLast(({ kind }) => kind === 'tool.start')?.seq ?? 0;
+
 page('failed-call', team, { seq: at(team(), 'tool.start', 2) });
 page('repeated-call', team, { seq: at(team(), 'tool.start', 3) });
 page('messages', team, { seq: at(team(), 'tool.start', 2), tab: 'messages' });
@@ -194,6 +198,13 @@ page('agent', team, { seq: at(team(), 'agent.start') });
 page('injected', perturbed, { seq: at(perturbed(), 'tool.start') });
 page('injected-not-made', perturbed, { seq: at(perturbed(), 'tool.start', 1) });
 page('injected-late', perturbed, { seq: at(perturbed(), 'tool.start', 3) });
+page('predicted-right', predicted, { seq: at(predicted(), 'tool.start') });
+page('predicted-otherwise', predicted, { seq: at(predicted(), 'tool.start', 1) });
+page('not-predicted', predicted, { seq: at(predicted(), 'tool.start', 2) });
+page('predicted-side-call', predicted, { seq: at(predicted(), 'model.start', 3) });
+for (const is of ['asking', 'failed', 'done'] as const)
+  page(`held-predict-${is}`, () => heldDesk(42_000), { predictions: [asked(heldCall, is)] });
+page('held-predict-ran', () => ranDesk(), { seq: heldCall, predictions: [asked(heldCall, 'done')] });
 page('team', office);
 page('mail', office, { seq: at(office(), 'model.start', 5), tab: 'messages' });
 page('running', running, { live: 'I look at both loans and renew them, one after the ', rest: restOfRunning });

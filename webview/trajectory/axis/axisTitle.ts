@@ -1,5 +1,6 @@
 /** The tooltip of the axis. */
 import { duration } from '../../../src/common/units.ts';
+import { wasPredictedOtherwise } from '../../../src/trace/prediction/ofCall.ts';
 import { troubleOf } from '../../../src/trace/trouble.ts';
 import type { Item } from './lanes.ts';
 import { labelOf } from './paint/bars.ts';
@@ -31,7 +32,9 @@ export function itemTitle(scene: Scene, item: Item): string {
   const trouble = troubleOf(item.span);
   const error = item.span?.end?.data.error?.message;
   const wrong = trouble === undefined ? '' : `${TROUBLE_WORDS[trouble]}${error === undefined ? '' : `: ${error}`}`;
-  return [labelOf(scene, item), ...lanes.waitsOf(item).map(waitText), time, wrong, item.text]
+  const predicted =
+    item.span?.kind === 'tool' && wasPredictedOtherwise(lanes.model, item.seq) ? 'predicted otherwise' : '';
+  return [labelOf(scene, item), ...lanes.waitsOf(item).map(waitText), time, wrong, predicted, item.text]
     .filter((part) => part !== undefined && part !== '')
     .join(', ');
 }

@@ -5,6 +5,7 @@ import { callNumber, callsOf, nextCall, previousCall } from '../../../src/trace/
 import { checksOf } from '../../../src/trace/checkRows.ts';
 import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
 import { endOutcome, type Outcome } from '../../../src/trace/outcome.ts';
+import { PROVENANCE_TITLES } from '../../../src/trace/provenance.ts';
 import type { Effect, EventOf, TraceError } from '../../../src/trace/schema.ts';
 import { errorLabel, sideLabel } from '../../../src/trace/text/labels.ts';
 import { troubleIn } from '../../../src/trace/trouble.ts';
@@ -97,6 +98,8 @@ interface Head {
 
 const EDITED: Mark = { text: 'edited', title: 'Changed by an edit' };
 
+const INJECTED: Mark = { text: 'injected', title: PROVENANCE_TITLES.injected };
+
 const EFFECTS: Readonly<Record<Effect, Mark>> = {
   pure: { text: 'pure', title: 'The tool changes nothing' },
   restorable: { text: 'restorable', title: 'The tool changes only the world, which can be restored' },
@@ -123,7 +126,12 @@ function headOf(model: TrajectoryModel, subject: Subject): Head {
         place,
         ...(heldAt(model, span.seq) ?? ending(span.end?.data)),
         ms: span.end?.data.ms,
-        marks: [EFFECTS[span.start.data.effect], ...sourceMark(span.end?.data.source), ...(edited ? [EDITED] : [])],
+        marks: [
+          EFFECTS[span.start.data.effect],
+          ...sourceMark(span.end?.data.source),
+          ...(span.end?.data.injected === undefined ? [] : [INJECTED]),
+          ...(edited ? [EDITED] : []),
+        ],
       };
     }
     case 'model':

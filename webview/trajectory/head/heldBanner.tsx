@@ -7,6 +7,7 @@ import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import { Banner, type BannerAction } from '../../components/notices/banner.tsx';
 import { useNow } from '../../components/useNow.ts';
 import { answerTarget, heldTargets, injectTarget, skipTarget } from '../debug/edits.ts';
+import { canPredict, predict } from '../detail/prediction/predict.ts';
 import { heldFor } from '../heldFor.ts';
 import type { TrajectorySession } from '../session.ts';
 
@@ -40,7 +41,23 @@ function actionsOf(session: TrajectorySession, hold: Hold): BannerAction[] {
     ];
   const part = heldTargets(session.data.model, hold)[0];
   const skip = skipTarget(session.data.model, hold);
+  const call = session.data.model.span(hold.event.span ?? 0);
+  const predictable = hold.event.data.side === 'before' && call?.kind === 'tool' && canPredict(session);
   return [
+    ...(predictable
+      ? [
+          {
+            label: 'Predict',
+            icon: 'lightbulb',
+            title: 'Predict what the call returns with a simulated world (W)',
+            onClick: () => {
+              session.show('call');
+              session.go(call.seq);
+              predict(session, call.seq);
+            },
+          } as const,
+        ]
+      : []),
     ...(part === undefined
       ? []
       : [

@@ -10,6 +10,9 @@ import { askingCall } from '../../../src/trace/model/sideCalls.ts';
 import type { ModelSpan, Span, ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import { endOutcome, type Outcome } from '../../../src/trace/outcome.ts';
+import { isPredictedOtherwise, predictionsOf } from '../../../src/trace/prediction/ofCall.ts';
+import { partsText as shareTexts } from '../../../src/trace/prediction/text.ts';
+import { PROVENANCE_TITLES, provenanceOf } from '../../../src/trace/provenance.ts';
 import type { Check, EventData, Origin } from '../../../src/trace/schema.ts';
 import { errorLabel, holdLabel, sideLabel } from '../../../src/trace/text/labels.ts';
 import { scoreText as formatScore } from '../../../src/trace/text/score.ts';
@@ -209,6 +212,29 @@ function worldMarks(model: TrajectoryModel, span: ToolSpan): RowText['marks'] {
       ];
 }
 
+/** Marks a call that a world predicted otherwise. */
+function predictionMarks(model: TrajectoryModel, span: ToolSpan): RowText['marks'] {
+  const wrong = predictionsOf(model, span.seq).filter(({ data }) => isPredictedOtherwise(data));
+  return wrong.length === 0
+    ? []
+    : [
+        {
+          text: '≠ predicted',
+          title: wrong
+            .map(({ data }) => `${data.prediction?.world ?? ''} predicted otherwise: ${shareTexts(data.parts ?? {})}`)
+            .join('. '),
+          kind: 'changed',
+        },
+      ];
+}
+
+/** Says where the result comes from. A rule's own mark names it. */
+function provenanceMarks(model: TrajectoryModel, span: ToolSpan): RowText['marks'] {
+  return provenanceOf(model, span)
+    .filter((from) => from !== 'injected')
+    .map((from) => ({ text: from, title: `Result: ${PROVENANCE_TITLES[from]}`, kind: 'plain' }));
+}
+
 function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): RowText {
   const { data } = span.start;
   const end = span.end?.data;
@@ -240,6 +266,8 @@ function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): R
           },
         ]
       : []),
+    ...predictionMarks(model, span),
+    ...provenanceMarks(model, span),
     ...model.scoresOf(span.seq).flatMap(({ data }) => scoreMark(data)),
     ...(changes > 0
       ? [

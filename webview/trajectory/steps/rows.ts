@@ -131,7 +131,8 @@ export class StepRows {
         this.#push('log', event, depth + 1);
         return;
       case 'score':
-        if (event.span === undefined) this.#push('score', event, 0); // others are marks of their calls
+        if (event.span !== undefined) return; // a mark of its call
+        this.#push('score', event, 0);
         for (const check of checkOrder(checksOf(event.data)))
           this.#rows.push({ kind: 'check', seq: event.seq, depth: 1, check });
         return;

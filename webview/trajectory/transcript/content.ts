@@ -6,6 +6,7 @@ import { askingCall } from '../../../src/trace/model/sideCalls.ts';
 import type { ModelSpan, ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import { endOutcome, type Outcome } from '../../../src/trace/outcome.ts';
+import { provenanceOf } from '../../../src/trace/provenance.ts';
 import type { BlobRef, Part } from '../../../src/trace/schema.ts';
 import { errorLabel, sideLabel } from '../../../src/trace/text/labels.ts';
 import { inline, partsText, valueText } from '../../../src/trace/text/values.ts';
@@ -247,6 +248,7 @@ function callOf(model: TrajectoryModel, span: ToolSpan): Block {
   const { end } = span;
   const args = argsOf(`${span.seq}:args`, model.argumentsOf(span).value);
   const trouble = troubleOf(span);
+  const from = provenanceOf(model, span).join(', ');
   const result = model.resultOf(span)?.value;
   const error = end?.data.error;
   const text = [
@@ -266,9 +268,10 @@ function callOf(model: TrajectoryModel, span: ToolSpan): Block {
           result: {
             key: `${span.seq}:result`,
             line:
-              error !== undefined || result === undefined || typeof result === 'string'
+              (from === '' ? '' : `(${from}) `) +
+              (error !== undefined || result === undefined || typeof result === 'string'
                 ? firstLine(text === '' ? (end.data.status === 'cut' ? 'repeated in the fork' : '(no result)') : text)
-                : firstLine(valueText(result)),
+                : firstLine(valueText(result))),
             text,
           },
         }),

@@ -3,6 +3,7 @@ import { oneLine, plural } from '../../../src/common/text.ts';
 import { textOf } from '../../../src/trace/model/messages.ts';
 import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
 import { endOutcome, type Outcome } from '../../../src/trace/outcome.ts';
+import { wasPredictedOtherwise } from '../../../src/trace/prediction/ofCall.ts';
 import { errorLabel } from '../../../src/trace/text/labels.ts';
 import { scoreText } from '../../../src/trace/text/score.ts';
 import { troubleOf } from '../../../src/trace/trouble.ts';
@@ -120,7 +121,10 @@ export function outlineText(
       return { icon: 'comment', ...step, text: text.replaceAll(/[*_`#]+/g, '').trim() || 'nothing' };
     }
     case 'tool.start':
-      return { icon: 'tools', ...outcome, ...step, text: event.data.name, code: true };
+      return {
+        ...{ icon: 'tools', ...outcome, ...step, text: event.data.name, code: true },
+        ...(wasPredictedOtherwise(model, seq) ? { detail: '≠ predicted' } : {}),
+      };
     case 'agent.start': {
       const steps = model.agent(event.agent ?? '')?.modelStarts.length ?? 0;
       return { icon: 'hubot', ...outcome, ...step, text: nameOf(event.agent), detail: plural(steps, 'step') };

@@ -1,10 +1,25 @@
 /** Rollouts that wait for a person. */
 import type { TraceEvent } from '../../../../src/trace/schema.ts';
+import type { Stream } from '../../../../test/support/stream.ts';
 import { withTimes } from '../times.ts';
 import { beginning, step } from './steps.ts';
 
 /** Held before its second renewal, for `ago` ms. */
 export function heldDesk(ago: number): TraceEvent[] {
+  return untilHeld(ago).events;
+}
+
+/** The same rollout after the renewal ran. */
+export function ranDesk(): TraceEvent[] {
+  const { s, span } = untilHeld(0);
+  s.add('release', { how: 'continue', held_ms: 42_000 });
+  s.toolEnd(span, 'again', { ok: false, due: '2026-05-08', reason: 'limit reached' }, { agent: 'desk' });
+  s.model('It cannot be renewed again.', [], { agent: 'desk' });
+  s.end({ passed: false, reward: 0 });
+  return withTimes(s.events);
+}
+
+function untilHeld(ago: number): { readonly s: Stream; readonly span: number; readonly events: TraceEvent[] } {
   const s = beginning();
   step(
     s,
@@ -22,9 +37,10 @@ export function heldDesk(ago: number): TraceEvent[] {
   s.add('hold', { why: 'breakpoint', breakpoint: 'page.tool.renew_loan', side: 'before' }, { span, agent: 'desk' });
   const release = s.events.find((event) => event.kind === 'release')?.seq ?? 0;
   // Insert the duration of the first hold.
-  return withTimes(s.events, { ago }).map((event) =>
+  const events = withTimes(s.events, { ago }).map((event) =>
     event.seq < release ? { ...event, at: event.at - 2_000 } : event,
   );
+  return { s, span, events };
 }
 
 /** Has called `ask_person` and waits for the answer. */

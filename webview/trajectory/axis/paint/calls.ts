@@ -2,10 +2,11 @@
 
 import { duration } from '../../../../src/common/units.ts';
 import type { Wait } from '../../../../src/trace/callTimes.ts';
+import { wasPredictedOtherwise } from '../../../../src/trace/prediction/ofCall.ts';
 import { type Trouble, troubleOf } from '../../../../src/trace/trouble.ts';
 import type { Item } from '../lanes.ts';
 import { BAR, type Colours, callColour, MIN_BAR, type Scene, xIn } from './scene.ts';
-import { type Area, broken, cross, dashed, hatch, inkOn, inside, textFont, triangle } from './shapes.ts';
+import { type Area, broken, cross, dashed, hatch, inkOn, inside, textFont, triangle, unequal } from './shapes.ts';
 
 /** Narrower bars have no text, and narrower gaps no label: a long trajectory has thousands of them. */
 const MIN_WORDS = 24;
@@ -165,19 +166,23 @@ export function toolBar(canvas: CanvasRenderingContext2D, scene: Scene, item: It
 }
 
 /**
- * Draws the sign of a trouble after the bar if it fits, or else on a hatched bar. Returns where the label may start.
+ * Draws the sign of a trouble, or else of a wrong prediction, after the bar if it fits, or else on a hatched bar. Returns where the label may start.
  */
 export function sign(
   canvas: CanvasRenderingContext2D,
-  { colours }: Scene,
+  { colours, lanes }: Scene,
   { span }: Item,
   { from, to, top, height }: Box,
   { next }: Room,
 ): number {
   const x = to + 4;
-  const trouble = troubleOf(span);
-  if (trouble === undefined) return x;
   const y = top + (height - 6) / 2;
+  const trouble = troubleOf(span);
+  if (trouble === undefined) {
+    if (span === undefined || x + 7 >= next || !wasPredictedOtherwise(lanes.model, span.seq)) return x;
+    unequal(canvas, colours.world, x, y);
+    return x + SIGN;
+  }
   if (x + 6 < next) {
     troubleSign(canvas, colours, trouble, x, y);
     return x + SIGN;

@@ -41,6 +41,20 @@ export function cross(canvas: CanvasRenderingContext2D, colour: string, x: numbe
 }
 
 /** Draws an outlined triangle, as high as a cross. */
+/** Draws ≠. `x`, `y`: its left and top; it is 7 × 6. */
+export function unequal(canvas: CanvasRenderingContext2D, colour: string, x: number, y: number): void {
+  canvas.strokeStyle = colour;
+  canvas.lineWidth = 1.25;
+  canvas.beginPath();
+  for (const line of [1.5, 4.5]) {
+    canvas.moveTo(x, y + line);
+    canvas.lineTo(x + 7, y + line);
+  }
+  canvas.moveTo(x + 1.5, y + 6.5);
+  canvas.lineTo(x + 5.5, y - 0.5);
+  canvas.stroke();
+}
+
 export function triangle(canvas: CanvasRenderingContext2D, colour: string, x: number, y: number): void {
   canvas.strokeStyle = colour;
   canvas.lineWidth = 1.5;

@@ -1,4 +1,5 @@
 /** Shows the input and output of a tool call, a model call, a message, or any other event. */
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Json } from '../../../../src/common/json.ts';
 import { count } from '../../../../src/common/units.ts';
@@ -6,6 +7,8 @@ import { previousCall } from '../../../../src/trace/calls.ts';
 import { textOf } from '../../../../src/trace/model/messages.ts';
 import type { ModelSpan, ToolSpan } from '../../../../src/trace/model/spans.ts';
 import type { AnyEvent } from '../../../../src/trace/model.ts';
+import { otherScoresOf } from '../../../../src/trace/prediction/ofCall.ts';
+import { PROVENANCE_TITLES, provenanceOf } from '../../../../src/trace/provenance.ts';
 import { injectedCallsOf, type Recovery, recoveryOf } from '../../../../src/trace/recovery.ts';
 import { Checkbox } from '../../../components/controls.tsx';
 import { ActionLink } from '../../../components/link.tsx';
@@ -21,6 +24,7 @@ import { ErrorView } from '../parts/errorView.tsx';
 import { eventTitle } from '../parts/fieldLabels.ts';
 import { Fields } from '../parts/fields.tsx';
 import { MessageBody } from '../parts/messageBody.tsx';
+import { WithPredictions } from '../prediction/predicted.tsx';
 import type { Subject } from '../subject.ts';
 
 export function CallTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
@@ -109,31 +113,50 @@ function ToolCall({
           <ValueView title="Arguments as text" value={span.start.data.raw} blobs={blobs} {...actions} />
         )}
         <InjectedFault view={view} span={span} />
-        {result === undefined ? (
-          <NoResult open={span.end === undefined} failed={error !== undefined} />
-        ) : (
-          <Editable view={view} subject={subject} kind="result">
-            {(edit) => (
-              <ValueView
-                title={notMade || seen === undefined ? 'Result' : 'What the tool returned'}
-                value={result.value}
-                baseline={against === undefined ? undefined : resultValue(view, against)}
-                blobs={blobs}
-                {...actions}
-              >
-                {edit}
-                {result.edited && <span class="mark">edited</span>}
-                {span.end?.data.cut !== undefined && (
-                  <span class="dim">{count(span.end.data.cut)} more bytes were cut off</span>
-                )}
-              </ValueView>
-            )}
-          </Editable>
-        )}
-        {seen !== undefined && !notMade && (
-          <ValueView title="What the agent saw" value={seen} baseline={result?.value} blobs={blobs} {...actions} />
-        )}
-        {model.scoresOf(span.seq).map(({ seq, data }) => (
+        <WithPredictions
+          view={view}
+          span={span}
+          real={(marks, predict) => (
+            <>
+              {result === undefined ? (
+                <NoResult open={span.end === undefined} failed={error !== undefined} action={predict} />
+              ) : (
+                <Editable view={view} subject={subject} kind="result">
+                  {(edit) => (
+                    <ValueView
+                      title={notMade || seen === undefined ? 'Result' : 'What the tool returned'}
+                      value={result.value}
+                      baseline={against === undefined || marks !== undefined ? undefined : resultValue(view, against)}
+                      marks={seen === undefined || notMade ? marks : undefined}
+                      blobs={blobs}
+                      {...actions}
+                    >
+                      {edit}
+                      {predict}
+                      {(notMade || seen === undefined) && <ProvenanceMarks view={view} span={span} />}
+                      {span.end?.data.cut !== undefined && (
+                        <span class="dim">{count(span.end.data.cut)} more bytes were cut off</span>
+                      )}
+                    </ValueView>
+                  )}
+                </Editable>
+              )}
+              {seen !== undefined && !notMade && (
+                <ValueView
+                  title="What the agent saw"
+                  value={seen}
+                  baseline={marks === undefined ? result?.value : undefined}
+                  marks={marks}
+                  blobs={blobs}
+                  {...actions}
+                >
+                  <ProvenanceMarks view={view} span={span} />
+                </ValueView>
+              )}
+            </>
+          )}
+        />
+        {otherScoresOf(model, span.seq).map(({ seq, data }) => (
           <Fields key={seq} data={data} title="Score of this call" />
         ))}
         {modelCall !== undefined && <ModelText view={view} span={modelCall} />}
@@ -198,11 +221,33 @@ function resultValue(view: TrajectoryView, span: ToolSpan): Json | undefined {
   return view.data.model.resultOf(span)?.value;
 }
 
-function NoResult({ open, failed }: { readonly open: boolean; readonly failed: boolean }) {
+/** Says where the result comes from, if not from the tool itself. */
+function ProvenanceMarks({ view, span }: { readonly view: TrajectoryView; readonly span: ToolSpan }) {
+  return (
+    <>
+      {provenanceOf(view.data.model, span).map((from) => (
+        <span key={from} class="mark" title={PROVENANCE_TITLES[from]}>
+          {from}
+        </span>
+      ))}
+    </>
+  );
+}
+
+function NoResult({
+  open,
+  failed,
+  action,
+}: {
+  readonly open: boolean;
+  readonly failed: boolean;
+  readonly action: ComponentChildren;
+}) {
   return (
     <section class="value" aria-label="Result">
       <header class="section-head">
         <h3>Result</h3>
+        {action}
       </header>
       <p class="value-empty dim">
         {open ? 'The call has not ended yet.' : failed ? 'No result: the call failed.' : 'The recording has no result.'}

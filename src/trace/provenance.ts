@@ -1,0 +1,29 @@
+import type { ToolSpan } from './model/spans.ts';
+import type { TrajectoryModel } from './model.ts';
+import type { Source } from './schema.ts';
+
+/** Where what the agent saw of a call does not come from its tool. Predictions are never seen. */
+export type Provenance = 'simulated' | 'recorded' | 'injected' | 'edited';
+
+export const PROVENANCE_TITLES: Readonly<Record<Provenance, string>> = {
+  simulated: 'Written by the model that plays the world',
+  recorded: 'Replayed from a recording',
+  injected: 'Changed by a rule of the world',
+  edited: 'Changed by an edit',
+};
+
+/** Returns what applies to a call that has ended; nothing if the tool itself answered. */
+export function provenanceOf(model: TrajectoryModel, span: ToolSpan): Provenance[] {
+  if (span.end === undefined) return [];
+  const { source, injected } = span.end.data;
+  return provenanceIn(source, injected, model.resultOf(span)?.edited === true);
+}
+
+/** `injected`: the rule that changed the call. `edited`: whether its result was. */
+export function provenanceIn(source: Source | undefined, injected: string | undefined, edited = false): Provenance[] {
+  return [
+    ...(source === 'simulated' || source === 'recorded' ? [source] : []),
+    ...(injected === undefined ? [] : ['injected' as const]),
+    ...(edited || source === 'edited' ? ['edited' as const] : []),
+  ];
+}
