@@ -73,8 +73,8 @@ const pageAction = z.discriminatedUnion('do', [
   /** Reruns the tool call that starts there, tries its tool with the same arguments, or creates a test from it. */
   z.object({ do: z.literal('call'), place: pagePlace, what: z.enum(['rerun', 'try', 'test']) }),
   /**
-   * Predicts the tool call that starts there, with the world of the last prediction or, with `choose`, one that the user
-   * chooses; or stops that. `predictions` has the result.
+   * Predicts the tool call that starts there, with the world of the last prediction or, with `choose`, one that the
+   * user chooses; or stops that. `predictions` has the result.
    */
   z.object({ do: z.literal('predict'), place: pagePlace, what: z.enum(['predict', 'choose', 'stop']) }),
   /** Records the user’s own verdict on an attempt; null withdraws it. */

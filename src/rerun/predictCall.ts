@@ -18,7 +18,7 @@ import type { ModelReply, SideQuestion, WorldSession } from '../rollout/ports.ts
 import { worldSeed } from '../rollout/world.ts';
 import { callSeed } from '../trace/callSeed.ts';
 import { textOf } from '../trace/model/messages.ts';
-import { observationOf } from '../trace/model/observation.ts';
+import { seenResponse } from '../trace/model/seenResponse.ts';
 import type { ToolSpan } from '../trace/model/spans.ts';
 import { callDifference } from '../trace/prediction/callDifference.ts';
 import type { PredictionDifference } from '../trace/prediction/difference.ts';
@@ -118,7 +118,7 @@ async function predict(
         signal,
       );
       const thinking = textOf(replies.at(-1)?.parts ?? [], 'reasoning');
-      const real = edited === undefined ? observationOf(record.model, span) : undefined;
+      const real = edited === undefined ? seenResponse(record.model, span) : undefined;
       const difference =
         edited === undefined && result !== undefined ? callDifference(record.model, span, result) : undefined;
       const used = usageOf(replies);
@@ -177,7 +177,7 @@ async function tell(session: WorldSession, record: RolloutRecord, call: ToolSpan
   const earlier = callsBefore(model, call).filter((one) => known.has(one.start.data.name));
   let told = 0;
   for (const one of earlier) {
-    const seen = observationOf(model, one);
+    const seen = seenResponse(model, one);
     const args = await argumentsOf(one);
     if (seen === undefined) continue; // a recording without this result
     const { call: id, name } = one.start.data;

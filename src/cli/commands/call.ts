@@ -8,11 +8,12 @@ import { predict } from './call/predict.ts';
 
 export const call: Command = {
   name: 'call',
-  usage: 'ROLLOUT@SEQ [--arguments FILE] [--recorded-code] [--accept-irreversible] | ROLLOUT@SEQ --predict WORLD.yaml',
+  usage:
+    'ROLLOUT@SEQ [--arguments FILE] [--recorded-code] [--accept-irreversible] | ' + 'ROLLOUT@SEQ --predict WORLD.yaml',
   text:
-    'Runs a recorded tool call again with the current code, in the world as it was before the call. With --predict, a ' +
-    'world that a model plays says what the call returns, after the calls before it, and nothing is called. The new ' +
-    'call or prediction is not recorded.',
+    'Runs a recorded tool call again with the current code, in the world as it was before the call. With --predict, ' +
+    'a world that a model plays says what the call returns, after the calls before it, and nothing is called. The ' +
+    'new call or prediction is not recorded.',
   options: {
     arguments: { type: 'string', value: 'FILE', text: 'JSON file with different arguments' },
     'recorded-code': { type: 'boolean', text: 'use the code that was submitted' },

@@ -1,5 +1,5 @@
 import type { Json } from '../../common/json.ts';
-import { observationOf } from '../model/observation.ts';
+import { seenResponse } from '../model/seenResponse.ts';
 import type { ToolSpan } from '../model/spans.ts';
 import type { TrajectoryModel } from '../model.ts';
 import { unescapeKeys } from '../values/keys.ts';
@@ -16,13 +16,13 @@ export function callDifference(
   predicted: Json,
 ): PredictionDifference | undefined {
   const { end } = span;
-  const real = observationOf(model, span);
+  const real = seenResponse(model, span);
   if (end === undefined || real === undefined) return undefined;
   const seen = new SeenValues();
   for (const earlier of model.tools) {
     if (earlier.end === undefined || earlier.end.seq >= end.seq) continue;
     seen.addArguments(unescapeKeys(model.argumentsOf(earlier).value));
-    const response = observationOf(model, earlier);
+    const response = seenResponse(model, earlier);
     if (response !== undefined) seen.addResponse(unescapeKeys(response));
   }
   const args = unescapeKeys(model.argumentsOf(span).value);

@@ -16,8 +16,8 @@ const LAST = 'rollout.predictingWorld';
 const MAX_FILES = 1000;
 
 /**
- * `choose`: lets the user pick even if a world was used before. Returns undefined if the user cancels. Throws StudioError
- * `not_found` if no world of the workspace can predict.
+ * `choose`: lets the user pick even if a world was used before. Returns undefined if the user cancels. Throws
+ * StudioError `not_found` if no world of the workspace can predict.
  */
 export async function pickPredictor(memory: vscode.Memento, choose: boolean): Promise<PredictingWorld | undefined> {
   const worlds = await predictingWorlds();

@@ -166,7 +166,8 @@ export function toolBar(canvas: CanvasRenderingContext2D, scene: Scene, item: It
 }
 
 /**
- * Draws the sign of a trouble, or else of a wrong prediction, after the bar if it fits, or else on a hatched bar. Returns where the label may start.
+ * Draws the sign of a trouble, or else of a wrong prediction, after the bar if it fits; that of an interruption also on
+ * a hatched bar. Returns where the label may start.
  */
 export function sign(
   canvas: CanvasRenderingContext2D,

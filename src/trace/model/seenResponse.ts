@@ -7,7 +7,7 @@ import type { ToolSpan } from './spans.ts';
  * Returns what the agent saw of a call: the response in its message, with edits and what a rule made of it. undefined
  * while the call is open, and if it was not recorded.
  */
-export function observationOf(model: TrajectoryModel, span: ToolSpan): Json | undefined {
+export function seenResponse(model: TrajectoryModel, span: ToolSpan): Json | undefined {
   if (span.end === undefined) return undefined;
   const { m, made } = span.end.data;
   const message = m === undefined ? undefined : model.currentMessage(m);
