@@ -54,6 +54,9 @@ export function registerGroups(services: Services, register: RegisterCommand, pa
     registerGroup(register, ['rollout.rescoreBatch'], async () =>
       (await import('./batches/rescore.ts')).rescoreCommands(services, values),
     ),
+    registerGroup(register, ['rollout.newRecordedWorld'], async () =>
+      (await import('./worlds/recorded/newRecordedWorld.ts')).recordedWorldCommands(services),
+    ),
     registerGroup(register, ['rollout.labelAttempt'], async () =>
       (await import('./batches/label.ts')).labelCommands(services),
     ),

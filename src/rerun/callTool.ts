@@ -2,11 +2,12 @@
 import { sleep } from '../common/abort.ts';
 import { StudioError } from '../common/errors.ts';
 import { isJsonObject, type Json } from '../common/json.ts';
-import type { Ask, ToolHost, ToolOutcome, ToolSpec } from '../rollout/ports.ts';
+import type { Ask, ToolHost, ToolOutcome, ToolSpec, WorldSession } from '../rollout/ports.ts';
 import { type ToolRetries, withRetries } from '../rollout/tools/retries.ts';
 import { untrustedWork } from '../tools/builtins/readerThread/untrustedWork.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { Change, Part, TraceError } from '../trace/schema.ts';
+import { isUndone } from '../trace/undone.ts';
 
 interface OneCall {
   readonly id: string;
@@ -26,12 +27,15 @@ export interface CallOutcome {
   readonly retries?: ToolRetries;
 }
 
+/** The host of a tool. The session of a world whose state is what agents saw is told what the call returned. */
+type CalledHost = ToolHost & Pick<WorldSession, 'observed'>;
+
 /**
  * Calls the tool. Errors of the tool are outcomes. Throws if the tool cannot be opened, and the signal's reason when it
  * aborts. `seconds`: default time limit.
  */
 export async function callOnce(
-  host: ToolHost,
+  host: CalledHost,
   spec: ToolSpec,
   call: OneCall,
   seconds: number,
@@ -78,6 +82,7 @@ export async function callOnce(
           ),
         ),
     );
+    tell(host, spec, call, outcome.response);
     const result = outcome.full === undefined ? outcome.response : new TextDecoder().decode(outcome.full);
     return {
       status: 'ok',
@@ -89,6 +94,8 @@ export async function callOnce(
   } catch (thrown) {
     if (signal.aborted || StudioError.is(thrown)) throw thrown;
     const error = ClassedError.from(thrown, 'tool_error');
+    if (!isUndone(error.class))
+      tell(host, spec, call, error.recorded?.response ?? `Error (${error.class}): ${error.message}`);
     return {
       status: 'error',
       error: error.toTrace(),
@@ -96,6 +103,10 @@ export async function callOnce(
       ...retried(),
     };
   }
+}
+
+function tell(host: CalledHost, { name }: ToolSpec, { id, arguments: args }: OneCall, response: Json): void {
+  if (isJsonObject(args)) host.observed?.({ id, name, arguments: args }, response);
 }
 
 /** Runs a call with a time limit, which starts again whenever the call reports progress. */

@@ -172,7 +172,8 @@ export async function replayCalls(
   const names = new Set(session.specs.map(({ name }) => name));
   const skipped: EarlierCall[] = [];
   for (const earlier of call.world?.since ?? []) {
-    if (!names.has(earlier.name) || earlier.effect === 'pure') continue;
+    // A session whose state is what agents saw has to see all of it.
+    if (!names.has(earlier.name) || (earlier.effect === 'pure' && session.observed === undefined)) continue;
     if (earlier.effect === 'irreversible') {
       skipped.push(earlier);
       continue;

@@ -15,6 +15,7 @@ import type { SubmittedSandbox, SubmittedWorld } from '../config/submission.ts';
 import type { SubmissionBlob } from '../config/submit/blobs.ts';
 import { submittedSandbox } from '../config/submit/sections.ts';
 import { buildWorld } from '../config/submit.ts';
+import type { Api } from '../protocol/api.ts';
 import type { ToolSpec, WorldSession } from '../rollout/ports.ts';
 import { worldSeed } from '../rollout/world.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
@@ -50,13 +51,14 @@ const bundleMap = z.object({ sources: z.array(z.string()) });
 
 /**
  * Reads the world of a batch file for the task `id`, or for the first task. Throws StudioError `config` for problems in
- * the file, if it has no world, and for an unknown task.
+ * the file, if it has no world, and for an unknown task. `connect`: to the store that has recorded attempts.
  */
 export async function readBatchWorld(
   batch: string,
   id: string | undefined,
   cwd: string,
   env: NodeJS.ProcessEnv,
+  connect?: () => Promise<Api>,
 ): Promise<BatchWorld> {
   const root = workspaceRoot(path.resolve(cwd, batch), cwd);
   const files = diskFiles(cwd);
@@ -79,7 +81,7 @@ export async function readBatchWorld(
   };
   const { world, blobs, tasks } = await buildWorld(
     { ...value, world: loaded, dataset },
-    submitPorts(files, root, env, undefined),
+    submitPorts(files, root, env, undefined, { connect }),
   );
   const [task] = await Array.fromAsync(tasks);
   if (task === undefined)

@@ -4,6 +4,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { TraceEvent } from '../../src/trace/schema.ts';
+import { answerText, fakeEndpoint } from '../support/endpoint.ts';
 import { ofKind, type TaskLine, Workspace } from '../support/testWorkspace.ts';
 import { responses } from '../support/worldCalls.ts';
 
@@ -95,6 +96,43 @@ describe('a recorded world', { timeout: 240_000 }, () => {
       rest.map(({ data }) => data.source),
       ['recorded', 'recorded', 'recorded'],
     );
+  });
+
+  it('passes a call that is not in the recording to a simulated world, which knows the recorded calls', async () => {
+    await using model = await fakeEndpoint(({ path: asked }, response) => {
+      if (asked.endsWith('/chat/completions')) answerText(response, 'made up');
+      else response.writeHead(404).end();
+    });
+    const tools = ['search_nodes', 'read_graph'].map((name) => ({ name, inputSchema: { type: 'object' } }));
+    workspace.write('tools.json', JSON.stringify(tools));
+    workspace.write(
+      'sim.world.yaml',
+      `version: 1\nname: sim\nkind: simulated\nmodel: { endpoint: "${model.url}", name: m }\n` +
+        'tools: [{ file: tools.json }]\n',
+    );
+    const [create = ''] = remember('Ada').split('\n');
+    const question =
+      `${create}\ncall read_graph {}\ncall search_nodes {"query": "Ada"}\ncall read_graph {}\n` +
+      'call create_entities {"entities": []}\nanswer {{last}}';
+    const [events] = [
+      ...(await imitate('behind', [{ ...TASKS[0]!, question }], { otherwise: { world: 'sim.world.yaml' } })).values(),
+    ];
+    // Nobody recorded whether searching changes something, so the recording does not go on after it.
+    assert.deepEqual(
+      ofKind(events!, 'tool.end').map(({ data }) => [data.source, data.status]),
+      [
+        ['recorded', 'ok'],
+        ['recorded', 'ok'],
+        ['simulated', 'ok'],
+        ['simulated', 'ok'],
+        ['live', 'error'],
+      ],
+    );
+    const [request] = model.seen.filter(({ path: asked }) => asked.endsWith('/chat/completions'));
+    const texts = (request!.body['messages'] as { content: string }[]).map(({ content }) => content);
+    assert.equal(texts.length, 6, 'system, two recorded calls with their answers, and the new call');
+    assert.match(texts[1]!, /create_entities/);
+    assert.match(texts[5]!, /search_nodes/);
   });
 
   it('is refused with the place of a batch that does not exist', async () => {

@@ -47,6 +47,7 @@ export const COMMANDS = {
   'rollout.openWorldFile': { title: 'Open World File', icon: 'go-to-file' },
   'rollout.runWorld': { title: 'Run Batch on World…', icon: 'play' },
   'rollout.addWorld': { title: 'Add World…', icon: 'add' },
+  'rollout.newRecordedWorld': { title: 'New World from Recording…', icon: 'globe' },
   'rollout.newAgent': { title: 'New Agent…', icon: 'add' },
   'rollout.newTool': { title: 'New Tool…', icon: 'tools' },
   'rollout.newBatch': { title: 'New Batch…', icon: 'new-file' },

@@ -1,5 +1,5 @@
 /** Reads what a world file refers to, even if the file is incomplete. */
-import { isJsonObject } from '../../common/json.ts';
+import { isJsonObject, type Json } from '../../common/json.ts';
 import { basename, dirname, joinPath } from '../../config/paths.ts';
 import { parseFile } from '../../config/source/parse.ts';
 
@@ -11,6 +11,8 @@ export interface WorldRef {
   readonly module?: string;
   /** Path of the folder with published scenarios, or of one of its files. */
   readonly from?: string;
+  /** Of a recorded world: the batches, tasks, attempts, rollouts, and files that it answers from. */
+  readonly recordings?: readonly string[];
   /** The only scenario of the folder that it uses. Absent: each task names its own. */
   readonly scenario?: string;
   /** IDs of tasks that batches leave out. */
@@ -31,8 +33,13 @@ export function worldRef(path: string, text: string): WorldRef {
     kind: typeof kind === 'string' ? kind : '',
     ...(typeof module === 'string' ? { module: at(module) } : {}),
     ...(kind === 'code' && typeof from === 'string' ? { from: at(from) } : {}),
+    ...(kind === 'recorded' ? { recordings: texts(from) } : {}),
     ...(typeof scenario === 'string' ? { scenario } : {}),
-    ...(Array.isArray(setAside) ? { setAside: setAside.filter((task) => typeof task === 'string') } : {}),
+    ...(Array.isArray(setAside) ? { setAside: texts(setAside) } : {}),
     ...(problem === undefined ? {} : { problem }),
   };
+}
+
+function texts(value: Json | undefined): string[] {
+  return (Array.isArray(value) ? value : [value]).filter((item) => typeof item === 'string');
 }

@@ -194,11 +194,12 @@ function writeToolEnd(
   end: EventOf<'tool.end'>,
   detail: Detail,
 ): void {
-  const { status, error, ms, source, injected, made, cut, retries } = end.data;
+  const { status, error, ms, source, recorded, injected, made, cut, retries } = end.data;
   const result = model.resultOf(span);
   const note = [
     ms === undefined ? undefined : duration(ms),
     source === 'live' || source === 'imported' ? undefined : source,
+    recorded === undefined ? undefined : `of ${recorded.rollout}@${recorded.seq}`,
     retries === undefined
       ? undefined
       : `retried ${retries.length}× after ${retries.map((retry) => retry.class).join(', ')}`,

@@ -19,7 +19,7 @@ export function recordedWorld(
     kind: world.kind,
     open: async (input, signal) => {
       const recorded = await environment.pools.only(RecordedCallsCache).get(world.calls, environment);
-      const attempts = recorded.attemptsFor(input.task);
+      const attempts = await recorded.attemptsFor(input.task);
       const tools = toolsOf(world, recorded.index.tools);
       return new RecordedSession({
         world,

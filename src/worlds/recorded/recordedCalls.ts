@@ -1,5 +1,6 @@
 /** The recorded calls that a world answers from. A worker reads them once, and all its sessions share them. */
 import { createHash } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import { canonicalJson, type Json } from '../../common/json.ts';
 import type { Closing, ToolEnvironment } from '../../tools/environment.ts';
 import { ClassedError } from '../../trace/classedError.ts';
@@ -63,6 +64,7 @@ export class RecordedCalls {
   readonly #bytes: Uint8Array;
   /** Of tasks whose sessions are open. */
   readonly #opened = new Map<string, WeakRef<readonly Attempt[]>>();
+  readonly #opening = new Map<string, Promise<readonly Attempt[]>>();
 
   /** Throws ClassedError `world_error` if the bytes are no recorded calls. */
   constructor(bytes: Uint8Array) {
@@ -77,7 +79,7 @@ export class RecordedCalls {
    * Returns the attempts that answer for a task: those of the task with the same ID; if there are none, those of tasks
    * with the same question, because imported tasks have other IDs; otherwise all.
    */
-  attemptsFor(task: Pick<TaskRecord, 'id' | 'question'>): readonly Attempt[] {
+  async attemptsFor(task: Pick<TaskRecord, 'id' | 'question'>): Promise<readonly Attempt[]> {
     const { attempts } = this.index;
     const own = attempts.filter((attempt) => attempt.task === task.id);
     const same = own.length > 0 ? own : attempts.filter((attempt) => attempt.question === task.question);
@@ -85,8 +87,24 @@ export class RecordedCalls {
     const name = used === attempts ? '' : `${used === own ? 'id' : 'question'} ${used[0]?.task ?? ''}`;
     const opened = this.#opened.get(name)?.deref();
     if (opened !== undefined) return opened;
-    const read = used.map((at) => attemptOf(this.#bytes.subarray(at.offset, at.offset + at.bytes)));
-    this.#opened.set(name, new WeakRef(read));
+    const opening = this.#opening.get(name) ?? this.#read(used);
+    this.#opening.set(name, opening);
+    try {
+      const read = await opening;
+      this.#opened.set(name, new WeakRef(read));
+      return read;
+    } finally {
+      this.#opening.delete(name);
+    }
+  }
+
+  /** Lets the other rollouts of the worker go on between two attempts. */
+  async #read(attempts: RecordedIndex['attempts']): Promise<readonly Attempt[]> {
+    const read: Attempt[] = [];
+    for (const { offset, bytes } of attempts) {
+      read.push(attemptOf(this.#bytes.subarray(offset, offset + bytes)));
+      await setImmediate();
+    }
     return read;
   }
 }

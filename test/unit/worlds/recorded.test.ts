@@ -57,11 +57,11 @@ const attempt = (rollout: string, lines: readonly Line[], task = 't1', question 
 
 const TASK = { id: 't1', question: 'q' };
 
-function open(
+async function open(
   attempts: readonly RecordedAttempt[],
   match: SubmittedRecordedWorld['match'] = 'sequence',
   { otherwise, task = TASK }: { otherwise?: WorldSession; task?: typeof TASK } = {},
-): { session: RecordedSession; log: string[]; ask: (name: string, key: Json) => Promise<Json> } {
+): Promise<{ session: RecordedSession; log: string[]; ask: (name: string, key: Json) => Promise<Json> }> {
   const file = new RecordedCalls(fileOf(attempts));
   const world: SubmittedRecordedWorld = {
     name: 'desk',
@@ -76,7 +76,7 @@ function open(
   const session = new RecordedSession({
     world,
     tools: file.index.tools,
-    attempts: file.attemptsFor(task),
+    attempts: await file.attemptsFor(task),
     readBlob: () => assert.fail('no answer is long'),
     otherwise,
   });
@@ -122,7 +122,7 @@ describe('a world recorded as a sequence', () => {
   ]);
 
   it('answers the calls of a state in any order and again, and a write only where it was made', async () => {
-    const { ask } = open([ONE]);
+    const { ask } = await open([ONE]);
     assert.deepEqual([await ask('read', 'b'), await ask('read', 'a'), await ask('read', 'a')], [2, 1, 1]);
     assert.equal(await ask('write', 'b'), NOT_HERE('write'));
     assert.equal(await ask('write', 'a'), 'ok');
@@ -133,7 +133,7 @@ describe('a world recorded as a sequence', () => {
   });
 
   it('says which recorded call answered, and fails like it', async () => {
-    const { session, ask } = open([ONE]);
+    const { session, ask } = await open([ONE]);
     assert.deepEqual(await make(session, 'read', { key: 'a' }), {
       response: 1,
       source: 'recorded',
@@ -155,7 +155,7 @@ describe('a world recorded as a sequence', () => {
       ['write', 'a', 'ok'],
       ['write', 'c', 'done'],
     ]);
-    const { ask, log } = open([ONE, two]);
+    const { ask, log } = await open([ONE, two]);
     assert.equal(await ask('write', 'a'), 'ok');
     assert.equal(await ask('read', 'a'), 10);
     assert.equal(await ask('write', 'c'), 'done');
@@ -170,7 +170,12 @@ describe('a world recorded as a sequence', () => {
         ['write', id, next],
         ['write', 'end', next],
       ]);
-    const { ask, log } = open([saw('r1', 1, 'one'), saw('r2', 2, 'two'), saw('r3', 2, 'three'), saw('r4', 3, 'four')]);
+    const { ask, log } = await open([
+      saw('r1', 1, 'one'),
+      saw('r2', 2, 'two'),
+      saw('r3', 2, 'three'),
+      saw('r4', 3, 'four'),
+    ]);
     assert.deepEqual(await ask('write', 'a'), { id: 2 });
     assert.equal(await ask('write', 2), 'two');
     assert.equal(await ask('write', 'end'), 'two', 'r2 is the only one whose responses are those of the session');
@@ -181,7 +186,7 @@ describe('a world recorded as a sequence', () => {
   });
 
   it('still answers when the agent saw something else, and ignores calls that reached no tool', async () => {
-    const { session, ask } = open([ONE]);
+    const { session, ask } = await open([ONE]);
     const call = { id: 'c', name: 'write', arguments: { key: 'a' } };
     session.observed(call, 'Error (tool_error): 503', false); // a rule answered
     assert.equal(await ask('read', 'a'), 1);
@@ -190,7 +195,7 @@ describe('a world recorded as a sequence', () => {
   });
 
   it('continues after a resume and in a fork from the calls alone', async () => {
-    const first = open([ONE]);
+    const first = await open([ONE]);
     const seen: [string, Json, Json][] = [];
     for (const [name, key] of [
       ['read', 'a'],
@@ -199,7 +204,7 @@ describe('a world recorded as a sequence', () => {
       ['read', 'a'],
     ] as const)
       seen.push([name, key, await first.ask(name, key)]);
-    const second = open([ONE]);
+    const second = await open([ONE]);
     for (const [name, key, response] of seen) second.session.observed({ id: 'c', name, arguments: { key } }, response);
     assert.equal(await second.ask('read', 'a'), await first.ask('read', 'a'));
   });
@@ -214,19 +219,19 @@ describe('a world recorded by arguments, or by order', () => {
   ]);
 
   it('answers the n-th call with the same arguments', async () => {
-    const { ask } = open([ONE], 'arguments');
+    const { ask } = await open([ONE], 'arguments');
     assert.deepEqual([await ask('write', 'b'), await ask('write', 'a'), await ask('write', 'a')], [2, 1, 3]);
     assert.equal(await ask('write', 'a'), NOT_HERE('write', 'with these arguments as often'));
     assert.deepEqual([await ask('read', 'a'), await ask('read', 'a')], [4, 4], 'reading again changes nothing');
   });
 
   it('compares arguments as JSON', async () => {
-    const { session } = open([attempt('r1', [['write', { a: 1, b: [1e2] }, 'ok']])], 'arguments');
+    const { session } = await open([attempt('r1', [['write', { a: 1, b: [1e2] }, 'ok']])], 'arguments');
     assert.equal(await ask(session, 'write', JSON.parse('{"key":{"b":[100.0],"a":1}}') as JsonObject), 'ok');
   });
 
   it('answers with the next call of the tool, whatever its arguments are', async () => {
-    const { ask } = open([ONE], 'order');
+    const { ask } = await open([ONE], 'order');
     assert.deepEqual([await ask('write', 'z'), await ask('read', 'y'), await ask('write', 'z')], [1, 4, 2]);
     assert.equal(await ask('write', 'z'), 3);
     assert.equal(await ask('write', 'z'), NOT_HERE('write', 'as often'));
@@ -246,7 +251,7 @@ describe('the recordings of a task', () => {
   ];
   for (const [name, task, response] of cases)
     it(name, async () => {
-      assert.equal(await open(ATTEMPTS, 'sequence', { task }).ask('write', 'a'), response);
+      assert.equal(await (await open(ATTEMPTS, 'sequence', { task })).ask('write', 'a'), response);
     });
 });
 
@@ -270,7 +275,7 @@ describe('a world behind a recorded one', () => {
       ['read', 'a', 1],
       ['write', 'a', 'ok'],
     ]);
-    const { session, ask } = open([one], 'sequence', { otherwise });
+    const { session, ask } = await open([one], 'sequence', { otherwise });
     assert.deepEqual(
       session.specs.map(({ name, description }) => `${name} ${description}`),
       ['read read', 'write write', 'extra other'],

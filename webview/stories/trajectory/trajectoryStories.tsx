@@ -16,6 +16,7 @@ import { manyChanges, sampledTokens } from './desk/values.ts';
 import { rightDesk, wrongDesk } from './desk/wrong.ts';
 import { office } from './officeRollout.ts';
 import { asked, predicted } from './predicted.ts';
+import { inRecordedWorld } from './recordedRollout.ts';
 import {
   desk,
   INSTRUCTION,
@@ -205,6 +206,9 @@ page('predicted-side-call', predicted, { seq: at(predicted(), 'model.start', 3) 
 for (const is of ['asking', 'failed', 'done'] as const)
   page(`held-predict-${is}`, () => heldDesk(42_000), { predictions: [asked(heldCall, is)] });
 page('held-predict-ran', () => ranDesk(), { seq: heldCall, predictions: [asked(heldCall, 'done')] });
+page('recorded-answer', inRecordedWorld, { seq: at(inRecordedWorld(), 'tool.start', 1) });
+page('recorded-in-file', inRecordedWorld, { seq: at(inRecordedWorld(), 'tool.start', 2) });
+page('not-recorded', inRecordedWorld, { seq: at(inRecordedWorld(), 'tool.start', 3) });
 page('team', office);
 page('mail', office, { seq: at(office(), 'model.start', 5), tab: 'messages' });
 page('running', running, { live: 'I look at both loans and renew them, one after the ', rest: restOfRunning });

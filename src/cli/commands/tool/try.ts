@@ -72,7 +72,7 @@ async function call(context: Context, commandLine: CommandLine): Promise<TriedCa
   const onOutput = (text: string): void => context.log(text.trimEnd());
   if (batch !== undefined)
     return tryInWorld(
-      await readBatchWorld(batch, task, context.cwd, context.env),
+      await readBatchWorld(batch, task, context.cwd, context.env, async () => (await context.connect()).api),
       path.resolve(context.cwd, file),
       request,
       onOutput,

@@ -8,6 +8,7 @@ import { errorText, StudioError, systemCodeOf } from '../../../common/errors.ts'
 import { fileGlob, fileKind } from '../../../common/fileKinds.ts';
 import { isJsonObject, isSameJson, type Json } from '../../../common/json.ts';
 import { parseFile } from '../../../config/source/parse.ts';
+import type { Api } from '../../../protocol/api.ts';
 import { type DriveMessage, type DriveRequest, driveRequest, KEPT_AS, type KeptAs } from '../../../protocol/drive.ts';
 import { Drive } from '../../../rerun/drive/drive.ts';
 import { keptFile } from '../../../rerun/drive/keep.ts';
@@ -54,15 +55,16 @@ export async function drive(context: Context, file: string, commandLine: Command
 
 /** Returns the world for a task: of a batch file, or, in a code world without one, of a scenario's own tasks. */
 async function worldToDrive(
-  { cwd, env }: Context,
+  { cwd, env, connect }: Context,
   file: string,
   commandLine: CommandLine,
 ): Promise<BatchWorld | TaskWorld> {
+  const apiOf = async (): Promise<Api> => (await connect()).api;
   const task = textOption(commandLine, 'task');
   const scenario = textOption(commandLine, 'scenario');
   const batch = textOption(commandLine, 'batch') ?? (fileKind(file) === 'batch' ? file : undefined);
   if (batch !== undefined) {
-    if (scenario === undefined) return await readBatchWorld(batch, task, cwd, env);
+    if (scenario === undefined) return await readBatchWorld(batch, task, cwd, env, apiOf);
     throw new StudioError('usage', '--scenario cannot be used with a batch file.', {
       hint: 'Tasks of a batch name their scenarios: choose one with --task.',
     });
@@ -75,7 +77,7 @@ async function worldToDrive(
     throw new StudioError('usage', `The world ${loaded.file.name} is a module, which has no scenarios.`, {
       hint: 'Remove --scenario.',
     });
-  return await readBatchWorld(await batchOf(file, cwd, loaded.kind === 'code'), task, cwd, env);
+  return await readBatchWorld(await batchOf(file, cwd, loaded.kind === 'code'), task, cwd, env, apiOf);
 }
 
 function keptAs(text: string | undefined): KeptAs | undefined {

@@ -8,6 +8,8 @@ import type { ItemContent } from '../itemContent.ts';
 
 /** Longer texts of tasks are cut; the tooltip has the whole text. */
 const MAX_LABEL = 80;
+/** Recordings that a tooltip lists. */
+const MAX_LISTED = 10;
 /** Names of the kinds of worlds for people. */
 export const KIND_NAMES: Readonly<Record<string, string>> = {
   module: 'TypeScript',
@@ -25,6 +27,7 @@ export function worldItem(ref: WorldRef, scenarios: number | undefined, last: Ba
   const description = [
     KIND_NAMES[ref.kind] ?? ref.kind,
     ref.scenario ?? (scenarios === undefined ? '' : plural(scenarios, 'scenario')),
+    ref.recordings === undefined ? '' : plural(ref.recordings.length, 'recording'),
     last === undefined ? '' : passRateText(last),
   ]
     .filter((part) => part !== '')
@@ -32,7 +35,13 @@ export function worldItem(ref: WorldRef, scenarios: number | undefined, last: Ba
   return {
     label: ref.name,
     description,
-    tooltip: [ref.path, ref.from, last === undefined ? undefined : `Last batch: ${last.name}`, ref.problem]
+    tooltip: [
+      ref.path,
+      ref.from,
+      ...(ref.recordings ?? []).slice(0, MAX_LISTED),
+      last === undefined ? undefined : `Last batch: ${last.name}`,
+      ref.problem,
+    ]
       .filter((line) => line !== undefined)
       .join('\n'),
     icon: ref.problem === undefined ? { id: 'globe' } : { id: 'warning', color: 'list.warningForeground' },

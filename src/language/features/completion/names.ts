@@ -57,7 +57,12 @@ export async function nameSuggestions(
   const place = cursor.path.filter((step) => typeof step === 'string').join('.');
   // The list itself is not one of its items.
   if (cursor.on === 'key' && typeof cursor.path.at(-1) !== 'number') return [];
-  if (kind === 'world' && place === 'from') return worldFolderSuggestions(workspace, path);
+  if (kind === 'world' && place === 'from') {
+    const world = (await workspace.parsed(path))?.value;
+    return isJsonObject(world) && world['kind'] === 'recorded'
+      ? recordingSuggestions(workspace, path, cursor.typed)
+      : worldFolderSuggestions(workspace, path);
+  }
   const role = FILES[kind][place];
   if (role !== undefined) {
     const files = await pathSuggestions(workspace, path, role, cursor.typed);
@@ -109,6 +114,12 @@ export async function nameSuggestions(
     }));
   }
   return [];
+}
+
+/** Suggests files that may be recordings of other tools. */
+async function recordingSuggestions(workspace: Workspace, path: string, typed: string): Promise<Suggestion[]> {
+  const files = await pathSuggestions(workspace, path, 'dataset', typed);
+  return files.filter(({ name }) => name.toLowerCase().endsWith('.json'));
 }
 
 /** Suggests the scenarios of the worlds of all batches that use a dataset. */

@@ -22,6 +22,14 @@ describe('a world file', () => {
       scenario: 'harbor',
     });
   });
+  it('lists its recordings', () => {
+    const written = worldRef('/w/r.world.yaml', 'name: r\nkind: recorded\nfrom: [b0123456789abcdefg, tau.json]\n');
+    assert.deepEqual(written.recordings, ['b0123456789abcdefg', 'tau.json']);
+    assert.equal(written.from, undefined);
+    const item = worldItem(written, undefined, undefined);
+    assert.equal(item.description, 'recorded · 2 recordings');
+    assert.equal(item.tooltip, '/w/r.world.yaml\nb0123456789abcdefg\ntau.json');
+  });
   it('is read as far as it is written', () => {
     const { name, kind, problem } = worldRef('/w/half.world.yaml', 'kind: [');
     assert.deepEqual([name, kind, problem !== undefined], ['half', '', true]);

@@ -105,6 +105,12 @@ describe('completion', () => {
       [],
     );
   });
+  it('offers files that may be recordings to a recorded world', async () => {
+    const files = { '/w/results/tau.json': '[]', '/w/results/tau.csv': 'a\n' };
+    assert.deepEqual(await offered('/w/worlds/r.world.yaml', 'kind: recorded\nfrom: [b1, ¦]', files), [
+      '../results/tau.json',
+    ]);
+  });
   it('offers the scenarios of the world to the tasks of a dataset', async () => {
     const worlds = {
       '/w/data/awm/gen_scenario.jsonl':

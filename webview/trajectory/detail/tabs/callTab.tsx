@@ -24,6 +24,7 @@ import { ErrorView } from '../parts/errorView.tsx';
 import { eventTitle } from '../parts/fieldLabels.ts';
 import { Fields } from '../parts/fields.tsx';
 import { MessageBody } from '../parts/messageBody.tsx';
+import { RecordedAnswer } from '../parts/recordedAnswer.tsx';
 import { WithPredictions } from '../prediction/predicted.tsx';
 import type { Subject } from '../subject.ts';
 
@@ -113,6 +114,7 @@ function ToolCall({
           <ValueView title="Arguments as text" value={span.start.data.raw} blobs={blobs} {...actions} />
         )}
         <InjectedFault view={view} span={span} />
+        <RecordedAnswer view={view} span={span} />
         <WithPredictions
           view={view}
           span={span}
