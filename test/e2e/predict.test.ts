@@ -1,13 +1,15 @@
 /**
  * Predictions in VS Code: a call that is held is predicted by a simulated world, runs, and the page shows where the
- * prediction was wrong.
+ * prediction was wrong; and the debugger steps into a call of a simulated world, to its prompt and thinking.
  */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe } from 'node:test';
+import { after, describe } from 'node:test';
 import type { Locator } from 'playwright-core';
+import { Bench } from '../support/cli.ts';
 import { Debugging } from './support/debugging.ts';
+import { until } from './support/poll.ts';
 import { sampleFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
 
@@ -34,6 +36,13 @@ describe('predictions in VS Code', { timeout: 600_000 }, () => {
   mistakenWorld(folder);
   const story = new Story('predict', folder, { viewport: { width: 1600, height: 1000 } });
   const debug = new Debugging(() => story.code);
+  let bench: Bench | undefined;
+  // The window owns the store and the server on it.
+  after(() => {
+    if (bench !== undefined) rmSync(bench.folder, { recursive: true, force: true });
+  });
+  const cli = <T>(...args: string[]): Promise<T> =>
+    (bench ??= new Bench({ store: story.code.server.store })).json<T>(args, { cwd: folder });
   const region = (name: string): Locator => story.trajectory.frame.getByRole('region', { name, exact: true });
   /** Takes pictures in each theme, and of a small window. */
   const pictures = async (name: string): Promise<void> => {
@@ -115,5 +124,48 @@ describe('predictions in VS Code', { timeout: 600_000 }, () => {
     await region('Predicted by library-sim').getByText('The Salt Road').waitFor({ timeout: PATIENCE_MS });
     await story.trajectory.frame.getByText(/^as predicted/).waitFor();
     await region('Differences').waitFor({ state: 'detached' });
+  });
+
+  story.step('the debugger steps into a call of a simulated world, to its prompt and thinking', async () => {
+    const { page, workbench } = story.code;
+    const { batch } = await cli<{ batch: string }>('run', 'batches/simulated.batch.yaml', '--attempts', '1');
+    assert.ok(batch.startsWith('b'));
+    await workbench.command('Rollout: Open Batch…');
+    await workbench.pick(/simulated/);
+    await story.batch.shown();
+    await story.batch.openCell(1, 1);
+    await story.trajectory.shown();
+    await page.keyboard.press('F5');
+    await page.locator('.debug-toolbar').waitFor({ timeout: PATIENCE_MS });
+    await workbench.command('View: Show Run and Debug');
+    const top = debug.frame(/./);
+    const world = debug.frame('World model');
+    await debug.frame(/step 1|message/).waitFor({ timeout: PATIENCE_MS });
+    for (let moves = 0; moves < 12 && !(await world.isVisible()); moves++) {
+      const before = await top.innerText();
+      await debug.move('step-into');
+      await until(
+        async () => (await world.isVisible()) || (await top.innerText()) !== before,
+        PATIENCE_MS,
+        'the next stop',
+      );
+    }
+    await world.waitFor();
+    await debug.variable(/reasoning.*I am the demo model/).waitFor();
+    await page
+      .locator('.tab')
+      .filter({ hasText: /fines-total · 1/ })
+      .click();
+    await story.trajectory.selected.filter({ hasText: 'World model' }).waitFor();
+    await story.trajectory.frame
+      .getByText(/the rules decide/)
+      .first()
+      .waitFor();
+    await story.trajectory.tab('Messages').click();
+    await story.trajectory.frame
+      .getByText(/You are the environment of an agent/)
+      .first()
+      .waitFor();
+    await pictures('predict-side-call');
   });
 });
