@@ -1,4 +1,4 @@
-/** A world is made of a recorded batch in VS Code, and a batch runs in it. */
+/** A world is made of a recorded batch in VS Code, a batch runs in it, and each answer leads to the recorded call. */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -51,6 +51,21 @@ describe('a recorded world in VS Code', { timeout: 480_000 }, () => {
     await workbench.command('Rollout: Focus on Worlds View');
     await workbench.treeItem(/^World desk-recorded, recorded · 1 recording/).waitFor({ timeout: PATIENCE_MS });
     await story.picture('recorded-batch');
+  });
+
+  story.step('an answer says that it is recorded, and leads to the recorded call', async () => {
+    await story.batch.openCell(0, 1);
+    await story.trajectory.shown();
+    const { frame } = story.trajectory;
+    const answered = frame.getByText('recorded', { exact: true }).first();
+    await answered.waitFor({ timeout: PATIENCE_MS });
+    await answered.click();
+    const link = frame.getByTitle('Open the recorded call');
+    await link.waitFor({ timeout: PATIENCE_MS });
+    await story.picture('recorded-answer');
+    const reference = (await link.textContent()) ?? '';
+    await link.click();
+    await frame.getByText(reference).first().waitFor({ timeout: PATIENCE_MS });
     assert.deepEqual(story.code.consoleErrors(), []);
   });
 });

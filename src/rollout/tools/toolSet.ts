@@ -87,7 +87,7 @@ export class ToolSet {
       throw new ClassedError(
         'tool_error',
         `Two tools are named "${tool.spec.name}": one from ${placeOf(other.spec)}, one from ${placeOf(tool.spec)}. ` +
-          'Rename one of them.',
+          'Rename one of them, or leave it out: `tools` of a world file can list those that the world offers.',
       );
     }
     this.#byName.set(tool.spec.name, tool);
