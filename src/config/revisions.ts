@@ -64,11 +64,16 @@ function worldOf(world: SubmittedWorld | undefined): Plain | undefined {
   const { worlds } = world;
   const common = {
     ...without(world, ['file', 'position', 'worlds']),
-    ...Object.fromEntries(Object.entries(worlds ?? {}).map(([key, nested]) => [key, worldOf(nested)])),
+    ...Object.fromEntries(Object.entries(worlds ?? {}).map(([key, nested]) => [key, nestedOf(world, key, nested)])),
   };
   return world.kind === 'module'
     ? { ...common, module: world.module.file }
     : { ...without(common, ['scenarios', 'python']) };
+}
+
+/** Returns a world that another one contains, with the settings of the key that names it. */
+function nestedOf(world: SubmittedWorld, key: string, nested: SubmittedWorld): Plain {
+  return { ...(key === 'shadow' ? world.shadow : {}), ...worldOf(nested) };
 }
 
 function scorerOf({ scorer }: Submission): Plain {

@@ -345,7 +345,11 @@ export function sideModelsOf({ agent, world, scorer }: Pick<Submission, 'agent' 
   ];
   return [
     ...(world?.user === undefined ? [] : [{ side: 'user', model: world.user.model }]),
-    ...worlds.flatMap((each) => (each.kind === 'simulated' ? [{ side: 'world', model: each.model }] : [])),
+    ...worlds.flatMap((each) => {
+      const side = each === world?.worlds?.shadow ? 'shadow' : 'world';
+      return each.kind === 'simulated' ? [{ side, model: each.model }] : [];
+    }),
+    ...(world?.shadow?.judge === undefined ? [] : [{ side: 'judge', model: world.shadow.judge }]),
     ...(scorer.kind === 'judge' ? [{ side: 'judge', model: scorer.model }] : []),
     ...asked.flatMap((models) => Object.entries(models ?? {}).map(([side, model]) => ({ side, model }))),
   ];

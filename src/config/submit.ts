@@ -140,8 +140,8 @@ async function submittedWorld(
     Promise.all(
       Object.entries(world.worlds).map(async ([key, each]) => {
         const sent = await submittedWorld(loaded, each, ports, bundles);
-        // Its rules and its user do not apply: those of the outermost world do.
-        const { user: _, ...inside } = sent.world;
+        // Its rules, its user, and its shadow do not apply: those of the outermost world do.
+        const { user: _, shadow: __, ...inside } = sent.world;
         return { ...sent, key, world: inside };
       }),
     ),
@@ -232,7 +232,7 @@ function only(parsed: ParsedFile, key: string): ParsedFile {
 /** Returns the files of a world and of all that it contains, without what does not apply of those. */
 function worldFiles(world: LoadedWorld | undefined): ParsedFile[] {
   return worldsIn(world).map(({ parsed }) =>
-    parsed === world?.parsed ? parsed : filtered(parsed, (name) => name !== 'user' && name !== 'perturb'),
+    parsed === world?.parsed ? parsed : filtered(parsed, (name) => !['user', 'perturb', 'shadow'].includes(name)),
   );
 }
 

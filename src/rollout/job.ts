@@ -5,7 +5,17 @@ import type { ForkEdit, Submission, SubmittedAgent, SubmittedModel } from '../co
 import type { Breakpoint } from '../protocol/commands.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
-import type { Clock, ModelClient, Recorder, Scorer, Slot, ToolHost, UntrustedWork, World } from './ports.ts';
+import type {
+  Clock,
+  ModelClient,
+  Recorder,
+  Scorer,
+  ShadowWorld,
+  Slot,
+  ToolHost,
+  UntrustedWork,
+  World,
+} from './ports.ts';
 import type { Time } from './time.ts';
 import type { FunctionRule } from './tools/perturbation.ts';
 
@@ -67,6 +77,8 @@ export interface RolloutPorts {
   /** Opens the tools of an agent. Throws ClassedError. */
   openTools(signal: AbortSignal, agent: SubmittedAgent): Promise<ToolHost>;
   readonly world?: World;
+  /** Predicts tool calls before they are made. */
+  readonly shadow?: ShadowWorld;
   /** Calls the function of a rule (see `Perturbation`). Absent only if no rule has one. */
   callRule?(rule: FunctionRule, input: JsonObject, signal: AbortSignal): Promise<Json>;
   readonly scorer: Scorer;

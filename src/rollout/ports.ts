@@ -255,6 +255,31 @@ export interface World {
   ): Promise<WorldSession>;
 }
 
+/** A world that predicts tool calls before they are made. */
+export interface ShadowWorld {
+  readonly world: World;
+  /** A CEL expression: the calls that it predicts. Default: all of its tools. */
+  readonly when?: string | undefined;
+  /** Judges a prediction. Throws ClassedError. */
+  judge?(judged: JudgedPrediction, ask: Ask): Promise<PredictionVerdict>;
+}
+
+export interface JudgedPrediction {
+  /** The calls before, as texts, with what the agent saw. */
+  readonly before: readonly { readonly action: string; readonly observation: string }[];
+  readonly action: string;
+  readonly predicted: string;
+  readonly real: string;
+}
+
+interface PredictionVerdict {
+  /** From 0 to 1. */
+  readonly value: number;
+  /** Marks, from 1 to 5. */
+  readonly parts: Readonly<Record<string, number>>;
+  readonly explanation: string;
+}
+
 // ---- untrusted text -------------------------------------------------------------------------------------------
 
 export interface TextSearch {

@@ -9,7 +9,7 @@ import type { Reading } from './reading.ts';
 import { MODULE_ENDINGS } from './tools.ts';
 
 /** What is known before a call is made. */
-const VARIABLES: ReadonlySet<string> = new Set(['tool', 'step', 'agent', 'task', 'attempt']);
+export const VARIABLES: ReadonlySet<string> = new Set(['tool', 'step', 'agent', 'task', 'attempt']);
 /** What is known after it. */
 const AFTER: ReadonlySet<string> = new Set(['observation', ...VARIABLES]);
 
@@ -46,7 +46,8 @@ export async function checkRules(
   }
 }
 
-function checkCondition(
+/** Reports problems of the condition of a rule, or of a shadow: see `known`. */
+export function checkCondition(
   reading: Reading,
   parsed: ParsedFile,
   at: Path,
@@ -77,7 +78,8 @@ function checkCondition(
     code: 'value',
     message:
       known === VARIABLES
-        ? `a rule is decided before the call, when ${late.map((name) => `\`${name}\``).join(', ')} cannot be used`
+        ? `${at[0] === 'shadow' ? 'a prediction is made' : 'a rule is decided'} before the call, when ` +
+          `${late.map((name) => `\`${name}\``).join(', ')} cannot be used`
         : `a check cannot use ${late.map((name) => `\`${name}\``).join(', ')}`,
     hint: `Use ${[...known].join(', ')}.`,
   });

@@ -14,6 +14,7 @@ import { checkPlaceholders } from './placeholders.ts';
 import type { Mention, PromptText, Reading } from './reading.ts';
 import { type RecordingSource, readSources } from './recorded.ts';
 import { checkScenario, readScenarios, type Scenarios } from './scenarios.ts';
+import { checkShadow, checkShadowWorld } from './shadow.ts';
 import { readSimulation, type Simulation } from './simulated.ts';
 import { MODULE_ENDINGS } from './tools.ts';
 
@@ -121,7 +122,9 @@ export async function readWorld(
     checkModel(reading, parsed, ['user', 'model'], value.user.model);
     userPrompt = await reading.prompt(parsed, ['user', 'prompt'], value.user.prompt);
   }
-  const nested = await readNested(reading, parsed, namedWorlds(kind, value), [...above, path]);
+  if (value.shadow !== undefined) checkShadow(reading, parsed, value.shadow, value.models);
+  const nested = await readNested(reading, parsed, namedWorlds(kind, value, above), [...above, path]);
+  checkShadowWorld(reading, parsed, nested.worlds?.shadow);
   if (nested.worlds?.real?.kind === 'simulated')
     reading.report(parsed, ['real', 'world'], {
       code: 'conflict',
@@ -167,11 +170,14 @@ export async function readWorld(
 /** Returns the paths of other worlds in a file, as written. */
 function namedWorlds(
   kind: WorldKind,
-  { real, otherwise }: Partial<WorldFile>,
+  { real, otherwise, shadow }: Partial<WorldFile>,
+  above: readonly string[],
 ): Record<NestedWorldKey, string | undefined> {
   return {
     real: kind === 'simulated' ? real?.world : undefined,
     otherwise: kind === 'recorded' && typeof otherwise === 'object' ? otherwise.world : undefined,
+    // That of a world inside another one does not apply.
+    shadow: above.length === 0 ? shadow?.world : undefined,
   };
 }
 
@@ -228,13 +234,14 @@ function checkNested(reading: Reading, { parsed, at }: Mention, nested: WorldPar
   for (const [own, what] of [
     ['perturb', 'rules'],
     ['user', 'simulated user'],
+    ['shadow', 'shadow'],
   ] as const)
     if (nested.parsed.has([own]))
       reading.report(parsed, at, {
         code: 'conflict',
         severity: 'warning',
-        message: `the ${what} (\`${own}\`) of ${file} do${own === 'user' ? 'es' : ''} not apply here`,
-        hint: `Add \`${own}\` to this file if you need ${own === 'user' ? 'one' : 'them'}.`,
+        message: `the ${what} (\`${own}\`) of ${file} do${own === 'perturb' ? '' : 'es'} not apply here`,
+        hint: `Add \`${own}\` to this file if you need ${own === 'perturb' ? 'them' : 'one'}.`,
       });
 }
 

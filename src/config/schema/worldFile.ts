@@ -5,6 +5,7 @@ import { codeWorldKeys } from './codeWorld.ts';
 import { askedModels, modelSection } from './modelSection.ts';
 import { perturbRule } from './perturbSection.ts';
 import { recordedWorldKeys, worldFrom } from './recordedWorld.ts';
+import { shadowSection } from './shadowSection.ts';
 import { simulatedWorldKeys, toolFile } from './simulatedWorld.ts';
 import { choice, expects, listOf, name, path, programs, text } from './values.ts';
 
@@ -60,6 +61,12 @@ export const worldFile = z.strictObject({
     .describe(
       'Faults injected into tool calls, by rule and seed, for every tool of the rollout. The first rule that matches ' +
         'a call applies.',
+    ),
+  shadow: shadowSection
+    .optional()
+    .describe(
+      'A world that predicts each tool call before it is made. The agent does not see the prediction; the score of the ' +
+        'call says how far it agrees with the response.',
     ),
 });
 export type WorldFile = z.output<typeof worldFile>;

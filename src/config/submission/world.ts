@@ -9,7 +9,14 @@ import { submittedRule } from './rule.ts';
 
 const submittedUser = z.object({ model: submittedModel, prompt: z.string() });
 
-/** The worlds that a world contains, by the key that names them. They have no rules and no user of their own. */
+const submittedShadow = z.object({
+  /** A CEL expression: the calls that it predicts; absent: every call. */
+  when: z.string().optional(),
+  /** The model that gives marks. */
+  judge: submittedModel.optional(),
+});
+
+/** The worlds that a world contains, by the key that names them. They have no rules, no user, and no shadow of their own. */
 type NestedWorlds = { [Key in NestedWorldKey]?: SubmittedWorld };
 
 const nestedWorlds: z.ZodType<NestedWorlds> = z.lazy(() => z.partialRecord(z.enum(NESTED_WORLDS), submittedWorld));
@@ -24,6 +31,8 @@ const common = {
   /** What its code may ask, by name. */
   models: submittedModels,
   perturb: z.array(submittedRule),
+  /** How the world `worlds.shadow` predicts tool calls. */
+  shadow: submittedShadow.optional(),
   worlds: nestedWorlds.optional(),
 } as const;
 

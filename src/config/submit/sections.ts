@@ -21,6 +21,7 @@ import type { ScorerSection } from '../schema/batchFile.ts';
 import { type BuiltinSettings, SETTINGS } from '../schema/builtinSettings.ts';
 import type { ModelSection } from '../schema/modelSection.ts';
 import type { Pods } from '../schema/podsSection.ts';
+import type { ShadowSection } from '../schema/shadowSection.ts';
 import type { ToolEntry } from '../schema/toolEntry.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
 import type {
@@ -172,7 +173,7 @@ function pythonOf(written: string, path: string, files: Files): string {
 function submittedCommon(
   { file, path, userPrompt }: LoadedWorld,
   root: string,
-): Pick<SubmittedWorld, 'name' | 'file' | 'user' | 'models' | 'perturb'> {
+): Pick<SubmittedWorld, 'name' | 'file' | 'user' | 'models' | 'perturb' | 'shadow'> {
   return {
     name: file.name,
     file: relative(root, path),
@@ -181,6 +182,18 @@ function submittedCommon(
       : { user: { model: submittedModel(file.user.model), prompt: userPrompt.text } }),
     ...submittedModels(file.models),
     perturb: [],
+    ...(file.shadow === undefined ? {} : { shadow: submittedShadow(file.shadow, file.models) }),
+  };
+}
+
+function submittedShadow(
+  { when, judge }: ShadowSection,
+  models: Readonly<Record<string, ModelSection>> | undefined,
+): NonNullable<SubmittedWorld['shadow']> {
+  const model = typeof judge === 'string' ? models?.[judge] : judge;
+  return {
+    ...(when === undefined ? {} : { when }),
+    ...(model === undefined ? {} : { judge: submittedModel(model) }),
   };
 }
 

@@ -120,7 +120,7 @@ export class Act {
       if (match?.how === 'answered') {
         const { action } = match;
         return inTurn(
-          () => (request.within === undefined ? this.#answer(request, action) : this.#copy(request, action)),
+          () => (isOtherTry(request) ? this.#copy(request, action) : this.#answer(request, action)),
           action.seq,
         );
       }
@@ -300,6 +300,11 @@ export class Act {
     subject.end = { seq, data, message };
     if (outcome.changes !== undefined) subject.changes = outcome.changes;
   }
+}
+
+/** Returns whether the recorded answer of a request is inside an earlier try of the tool call that contains it. */
+function isOtherTry({ within, parent }: ActRequest): boolean {
+  return within !== undefined && within !== parent;
 }
 
 function subjectOf<K extends EffectKind>(request: ActRequest<K>, span: number, start: Effects[K]['start']): Subject<K> {

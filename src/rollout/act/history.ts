@@ -284,6 +284,11 @@ export class History {
       .sort((a, b) => (a.end?.seq ?? 0) - (b.end?.seq ?? 0));
   }
 
+  /** Whether an agent or side model with this path made calls inside a tool call. */
+  isInside(span: number, path: string): boolean {
+    return this.actions.some(({ within, agent }) => within === span && agent === path);
+  }
+
   /** Whether a tool call was waiting for a side model when its worker was lost, so it did not end the worker. */
   wasAsking(span: number): boolean {
     return this.actions.some(({ within, end }) => within === span && (end === undefined || isLost(end.data)));

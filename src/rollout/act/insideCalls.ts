@@ -37,7 +37,7 @@ export class InsideCalls {
     if (call.within === undefined || call.end === undefined) return;
     const calls = this.#calls.get(call.within);
     if (calls === undefined) this.#calls.set(call.within, [call]);
-    else calls.push(call);
+    else if (!calls.some(({ seq }) => seq === call.seq)) calls.push(call);
   }
 
   /**

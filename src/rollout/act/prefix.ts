@@ -12,6 +12,8 @@ export interface PrefixRequest {
   readonly agent: string;
   /** For a side model's call inside a tool call: seq of that call as it was recorded. */
   readonly within?: number | undefined;
+  /** Inside a tool call: the next recorded answer is used even if the question differs. */
+  readonly inOrder?: boolean | undefined;
   readonly kind: EffectKind;
   readonly name: string;
   /** The key of the request as of this seq: later edits do not count. */
@@ -126,7 +128,8 @@ export class Prefix {
   /**
    * Returns the recorded answer to a request: the first complete action that matches, otherwise the newest incomplete
    * one, otherwise by policy. Each answer is used only once. Throws PrefixDivergence. Inside a tool call that is made
-   * again, policies do not apply: what it asks may depend on anything, so only equal requests are answered.
+   * again, policies do not apply: what it asks may depend on anything, so only equal requests are answered, unless it
+   * asks the same in order.
    */
   take<K extends EffectKind>(request: PrefixRequest & { readonly kind: K }): Match<K> {
     const lane = this.#lanes.get(laneOf(request));
@@ -142,6 +145,8 @@ export class Prefix {
       }
       if (complete) next ??= action;
     }
+    if (next !== undefined && request.inOrder === true)
+      return { how: 'answered', action: this.#use(lane, next), exact: true };
     if (open !== undefined) return { how: 'repeat', action: this.#use(lane, open) };
     const expected = lane.left.find(isComplete);
     const policy = expected === undefined || request.within !== undefined ? 'none' : this.#policy(expected);

@@ -125,11 +125,13 @@ function isTool(subject: Subject): subject is Subject<'tool'> {
 }
 
 function toolOf({ start, end }: Subject<'tool'>, repeats: number): NonNullable<Gate['tool']> {
-  if (end === undefined) return { name: start.name, arguments: start.arguments, repeats };
+  const { name, arguments: args, effect } = start;
+  if (end === undefined) return { name, arguments: args, effect, repeats };
   const { result, error, ms, injected, made }: Effects['tool']['end'] = end.data;
   return {
-    name: start.name,
-    arguments: start.arguments,
+    name,
+    arguments: args,
+    effect,
     ms,
     repeats,
     injected,

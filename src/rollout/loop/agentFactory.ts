@@ -12,9 +12,11 @@ import type { Log } from '../log/log.ts';
 import type { LoggedMessage, Sha256 } from '../log/messages.ts';
 import { TokenChain } from '../log/tokens.ts';
 import type { ToolHost } from '../ports.ts';
+import { Shadow } from '../shadow.ts';
 import type { Stop } from '../stop.ts';
 import type { Time } from '../time.ts';
 import { Controls } from '../tools/controls.ts';
+import { CallCounts } from '../tools/pendingCall.ts';
 import { Perturbation } from '../tools/perturbation.ts';
 import { ToolCaller } from '../tools/toolCalls.ts';
 import { type AgentTool, ToolSet } from '../tools/toolSet.ts';
@@ -44,6 +46,7 @@ interface AgentFactoryParts {
   readonly world: RolloutWorld | undefined;
   readonly time: Time;
   readonly sha256: Sha256;
+  readonly ownFrom: number;
 }
 
 /** One agent in its place in a team. */
@@ -74,6 +77,8 @@ export class AgentFactory {
   readonly #tools = new Map<SubmittedAgent, ToolSet>();
   readonly #perturbation: Perturbation | undefined;
   readonly #controls: Controls | undefined;
+  readonly #counts = new CallCounts();
+  readonly shadow: Shadow | undefined;
   /** Asks models for tools and scorers. */
   readonly sideModels: SideModels;
   #step: number;
@@ -120,6 +125,10 @@ export class AgentFactory {
       job.submission.agent.name,
       (model) => ports.modelOf?.(model) ?? ports.model,
     );
+    this.shadow =
+      ports.shadow === undefined
+        ? undefined
+        : new Shadow({ ...parts, shadow: ports.shadow, job, sideModels: this.sideModels });
     for (const agent of agentsOf(job.submission)) this.#tools.set(agent, this.#toolSet(agent, []));
   }
 
@@ -168,8 +177,10 @@ export class AgentFactory {
           parent,
           rolloutSeed: this.#seed,
           toolSeconds: agent.limits.tool_seconds,
+          counts: this.#counts,
           perturbation: this.#perturbation,
           controls: this.#controls,
+          shadow: this.shadow,
           careful: job.how === 'resumed',
         },
         path,

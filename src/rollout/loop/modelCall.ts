@@ -41,6 +41,8 @@ export interface ModelCallerAgent {
   readonly parent?: number | undefined;
   /** For a side model inside a tool call: seq of that call as it was recorded. */
   readonly within?: number;
+  /** Inside a tool call: see `PrefixRequest`. */
+  readonly inOrder?: boolean;
   /** For a side model: the agent whose step contains its calls. */
   readonly caller?: string;
   /** Ends its calls before the rollout ends. */
@@ -93,7 +95,7 @@ export class ModelCaller {
     tools: ModelTools = NO_TOOLS,
   ): Promise<EffectResult<'model'> & { readonly end: EventData['model.end'] }> {
     const { act, rolloutSeed } = this.#parts;
-    const { path, side, model, tokens, parent, within, caller, stop } = this.#agent;
+    const { path, side, model, tokens, parent, within, inOrder, caller, stop } = this.#agent;
     const seed = seedOf(rolloutSeed, path, ++this.#calls);
     const done = await act.one<'model'>({
       kind: 'model',
@@ -102,6 +104,7 @@ export class ModelCaller {
       step: 0,
       parent,
       within,
+      inOrder,
       caller,
       stop,
       key: (before) => context.key(before),

@@ -63,6 +63,8 @@ export interface AskingCall extends SidePlace {
   readonly agent: string;
   /** seq of the recorded call that it makes again. */
   readonly lost: number | undefined;
+  /** Its recorded answers are used in order, even if the questions differ. */
+  readonly inOrder?: boolean;
   /** Called when it starts and stops waiting for a side model that is not replying. */
   onWait(waiting: boolean): void;
 }
@@ -112,7 +114,13 @@ export class SideModels {
       whyNot: `it is a call of the side model ${side}`,
       ...(call === undefined
         ? {}
-        : { parent: call.span, within: call.lost ?? call.span, caller: call.agent, stop: place.stop }),
+        : {
+            parent: call.span,
+            within: call.lost ?? call.span,
+            caller: call.agent,
+            stop: place.stop,
+            ...(call.inOrder === undefined ? {} : { inOrder: call.inOrder }),
+          }),
       onDelta: () => {
         // Each delta is a sign of life.
         setWaiting(true);

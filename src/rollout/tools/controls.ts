@@ -92,7 +92,7 @@ export class Controls {
   /** `observation`: undefined before the call. */
   #environment({ request, agent, step, repeats, done }: CheckedCall, observation: Json | undefined) {
     const { task, attempt } = this.#parts;
-    const tool = { name: request.name, arguments: request.arguments, repeats };
+    const tool = { name: request.name, arguments: request.arguments, effect: request.effect, repeats };
     const common = { step, agent, task, attempt };
     const { end, span } = done;
     return observation === undefined || end === undefined

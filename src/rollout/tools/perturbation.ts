@@ -6,7 +6,6 @@ import { seedOf } from '../../common/hash.ts';
 import { canonicalJson, isSameJson, type Json, type JsonObject } from '../../common/json.ts';
 import { type FaultRule, isFaultRule, type SubmittedRule } from '../../config/submission/rule.ts';
 import { ClassedError } from '../../trace/classedError.ts';
-import { gateEnvironment } from '../../trace/query/environment.ts';
 import { compileCondition, type Query } from '../../trace/query.ts';
 import type { EventData } from '../../trace/schema.ts';
 import type { TaskRecord } from '../../trace/task.ts';
@@ -15,20 +14,10 @@ import type { EffectResult } from '../act/act.ts';
 import { faultOf } from '../faults.ts';
 import type { ToolOutcome } from '../ports.ts';
 import { alteredResult } from './alteredResult.ts';
+import { type PendingCall, pendingEnvironment } from './pendingCall.ts';
 
 /** A rule with a function of the user. */
 export type FunctionRule = Extract<SubmittedRule, { effect: 'function' }>;
-
-/** A call that is about to be made. */
-export interface PendingCall {
-  readonly request: EventData['tool.start'];
-  readonly span: number;
-  readonly agent: string;
-  readonly step: number;
-  readonly seed: number;
-  /** Number of equal earlier calls of the agent. */
-  readonly repeats: number;
-}
 
 /** The rule that applies to a call, and what it needs to know of the call. */
 export interface Fault {
@@ -56,8 +45,6 @@ export class Perturbation {
   readonly #remembers: boolean;
   /** Real results, by tool and arguments. */
   readonly #results = new Map<string, Json>();
-  /** Number of calls, by agent, tool, and arguments. */
-  readonly #calls = new Map<string, number>();
 
   private constructor(parts: PerturbationParts) {
     this.#parts = parts;
@@ -70,30 +57,13 @@ export class Perturbation {
     return parts.rules.length === 0 ? undefined : new Perturbation(parts);
   }
 
-  /** Counts a requested call, recorded or not. Returns the number of equal earlier calls of the agent. */
-  count(agent: string, name: string, args: Json): number {
-    const key = canonicalJson([agent, name, args]);
-    const before = this.#calls.get(key) ?? 0;
-    this.#calls.set(key, before + 1);
-    return before;
-  }
-
   /** Returns the first rule that matches a call. */
   choose(call: PendingCall): Fault | undefined {
     const { task, attempt } = this.#parts;
-    const { request, span, agent, step, repeats } = call;
-    let environment: ReturnType<typeof gateEnvironment> | undefined;
+    let environment: ReturnType<typeof pendingEnvironment> | undefined;
     for (const rule of this.#rules) {
       if (rule.when !== undefined) {
-        environment ??= gateEnvironment({
-          side: 'before',
-          event: { seq: span, kind: 'tool.start', data: request, agent },
-          step,
-          agent,
-          task,
-          attempt,
-          tool: { name: request.name, arguments: request.arguments, repeats },
-        });
+        environment ??= pendingEnvironment(call, task, attempt);
         if (!conditionOf(rule, rule.when).matches(environment).matched) continue;
       }
       if (rule.p >= 1 || seedOf(call.seed, rule.name) / RANGE < rule.p) return { rule, call };

@@ -1,3 +1,4 @@
+import { ClassedError } from '../../trace/classedError.ts';
 import { Counter } from '../loop/limits.ts';
 import type { Time } from '../time.ts';
 
@@ -55,4 +56,10 @@ export class ProgressTimeout {
       else this.#onTimeout();
     });
   }
+}
+
+/** Returns the error of an interrupted call that has ended: the host may know where it was. */
+export async function moreAbout(reason: ClassedError, ended: Promise<unknown>): Promise<ClassedError> {
+  const error: unknown = await ended.catch((thrown: unknown) => thrown);
+  return error instanceof ClassedError && error.class === reason.class ? error : reason;
 }

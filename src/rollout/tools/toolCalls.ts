@@ -16,15 +16,25 @@ import type { Sha256 } from '../log/messages.ts';
 import { Counter, type Stopwatch } from '../loop/limits.ts';
 import type { SideModels } from '../loop/sideModel.ts';
 import type { CallInspection, ToolOutcome, UntrustedWork } from '../ports.ts';
+import type { Shadow } from '../shadow.ts';
 import { type Stop, settledWithin } from '../stop.ts';
 import { roundMs, type Time } from '../time.ts';
 import { CallQuestions } from './callQuestions.ts';
 import type { Controls } from './controls.ts';
+import type { CallCounts } from './pendingCall.ts';
 import { delayOf, type Fault, injectedError, type Perturbation } from './perturbation.ts';
-import { ProgressTimeout } from './progressTimeout.ts';
+import { moreAbout, ProgressTimeout } from './progressTimeout.ts';
 import { checkedTool } from './requestCheck.ts';
 import { type ToolRetries, withRetries } from './retries.ts';
-import { argumentsOf, type CallTiming, failureOf, startOf, successOf, type ToolCallPart } from './toolEvents.ts';
+import {
+  argumentsOf,
+  type CallTiming,
+  cleanCut,
+  failureOf,
+  startOf,
+  successOf,
+  type ToolCallPart,
+} from './toolEvents.ts';
 import { ToolLog } from './toolLog.ts';
 import type { AgentCall, ToolEntry, ToolSet } from './toolSet.ts';
 
@@ -46,10 +56,13 @@ interface ToolCallerParts {
   readonly sideModels: SideModels;
   readonly rolloutSeed: number;
   readonly toolSeconds: number;
+  readonly counts: CallCounts;
   /** The rules by which faults are injected, if there are any. */
   readonly perturbation: Perturbation | undefined;
   /** Checks of what a world model was told, if there are any. */
   readonly controls: Controls | undefined;
+  /** What predicts calls before they are made. */
+  readonly shadow: Shadow | undefined;
   /**
    * Whether an earlier holder was lost, so that every call is stored before it is made, to detect calls that end
    * workers.
@@ -123,7 +136,7 @@ export class ToolCaller {
     const tool = this.#tools.find(part.name);
     const effect = tool?.spec.effect ?? 'pure';
     const start = startOf(part, effect);
-    const repeats = this.#parts.perturbation?.count(this.#agent, start.name, start.arguments) ?? 0;
+    const repeats = this.#parts.counts.count(this.#agent, start.name, start.arguments);
     const world = tool?.world;
     const { call } = outcome;
     const worldCall = (span: number): WorldCall => ({
@@ -143,15 +156,17 @@ export class ToolCaller {
       onlyStored: effect === 'irreversible' || this.#parts.careful,
       ...(world === undefined ? {} : { queue: world.queue }),
       settled: (done) => {
+        const { perturbation, controls, shadow } = this.#parts;
         const request = { ...start, arguments: this.#edited(done.span, part) };
-        this.#parts.perturbation?.ended(request, done);
-        this.#parts.controls?.ended({ request, agent: this.#agent, step, repeats, done });
+        perturbation?.ended(request, done);
+        controls?.ended({ request, agent: this.#agent, step, repeats, done });
         if (call !== undefined)
-          return done.recorded ? call.recalled(argumentsOf(this.#edited(done.span, part)), done.span) : undefined;
-        if (world === undefined) return undefined;
-        return done.recorded
-          ? world.afterRecordedCall(worldCall(done.span), done)
-          : world.afterCall(worldCall(done.span), done, outcome.value);
+          return done.recorded ? call.recalled(argumentsOf(request.arguments), done.span) : undefined;
+        const restored = done.recorded
+          ? world?.afterRecordedCall(worldCall(done.span), done)
+          : world?.afterCall(worldCall(done.span), done, outcome.value);
+        if (shadow === undefined) return restored;
+        return shadow.ended({ request, span: done.span, agent: this.#agent, step, seed, repeats }, done, restored);
       },
     };
   }
@@ -163,7 +178,7 @@ export class ToolCaller {
   ): Promise<Outcome<'tool'>> {
     const { stop, time, log, untrusted } = this.#parts;
     const now = (): number => this.#clock.value(time.monotonic());
-    const began = now();
+    let began = now();
     const output = new ToolLog(log, this.#agent, subject.span);
     const retries: ToolRetries = [];
     const timing = (): CallTiming => ({ ms: roundMs(now() - began), ...(retries.length === 0 ? {} : { retries }) });
@@ -181,17 +196,10 @@ export class ToolCaller {
     try {
       stop.check();
       const tool = await stop.race(checkedTool(this.#tools, request, untrusted, stop.signal));
-      const fault =
-        outcome.call === undefined && tool.host !== undefined && tool.spec.asksPerson !== true
-          ? this.#parts.perturbation?.choose({
-              request,
-              span: subject.span,
-              agent: this.#agent,
-              step: subject.step,
-              seed,
-              repeats,
-            })
-          : undefined;
+      const { span, step } = subject;
+      const call = { request, span, agent: this.#agent, step, seed, repeats };
+      const isMade = outcome.call === undefined && tool.host !== undefined && tool.spec.asksPerson !== true;
+      const fault = isMade ? this.#parts.perturbation?.choose(call) : undefined;
       const limit = tool.spec.timeoutSeconds ?? this.#parts.toolSeconds;
       const delay = fault === undefined ? undefined : delayOf(fault, limit);
       if (fault !== undefined && delay !== undefined) {
@@ -203,6 +211,12 @@ export class ToolCaller {
           const { end, ...rest } = failureOf(request, error, timing());
           return { ...rest, ...(end === undefined ? {} : { end: { ...end, injected, made: false } }) };
         }
+      }
+      if (isMade && this.#parts.shadow !== undefined) {
+        const before = now();
+        await this.#parts.shadow.predict(call, lost);
+        stop.check();
+        began += now() - before; // that is no time of the tool
       }
       const made = await withRetries(tool.spec, this.#retryPorts(output), retries, async () => {
         if (outcome.call !== undefined) return delegate(outcome.call, request, subject);
@@ -360,12 +374,6 @@ export class ToolCaller {
   }
 }
 
-/** Returns the error of an interrupted call that has ended: the host may know where it was. */
-async function moreAbout(reason: ClassedError, ended: Promise<unknown>): Promise<ClassedError> {
-  const error: unknown = await ended.catch((thrown: unknown) => thrown);
-  return error instanceof ClassedError && error.class === reason.class ? error : reason;
-}
-
 /** Delegates to another agent, without a time limit: its calls and the rollout have their own. */
 async function delegate(
   call: AgentCall,
@@ -377,7 +385,7 @@ async function delegate(
 
 interface CallPlan {
   readonly seed: number;
-  /** Number of equal earlier calls of the agent; only counted if there are rules. */
+  /** Number of equal earlier calls of the agent. */
   readonly repeats: number;
   readonly outcome: CallOutcome;
   /** seq of the lost call that it makes again. */
@@ -389,12 +397,4 @@ interface CallOutcome {
   /** Set if another agent answers it. */
   readonly call?: AgentCall;
   value?: Pick<ToolOutcome, 'changes'>;
-}
-
-/** A result that was cut may end within a secret, before the note on the cut. */
-function cleanCut(result: ToolOutcome, log: Log): ToolOutcome {
-  const { response, cut } = result;
-  if (cut === undefined || typeof response !== 'string') return result;
-  const end = response.lastIndexOf('\n[');
-  return end === -1 ? result : { ...result, response: log.cleanCut(response.slice(0, end)) + response.slice(end) };
 }

@@ -4,7 +4,7 @@ import type { ClassedError } from '../../trace/classedError.ts';
 import type { EventData, Part } from '../../trace/schema.ts';
 import { isUndone } from '../../trace/undone.ts';
 import type { Outcome } from '../act/act.ts';
-import type { Envelope } from '../log/log.ts';
+import type { Envelope, Log } from '../log/log.ts';
 import type { Sha256 } from '../log/messages.ts';
 import type { ToolOutcome, ToolSpec } from '../ports.ts';
 
@@ -94,4 +94,12 @@ export function failureOf(
     changes: isUndone(error.class) ? undefined : error.changes,
     end,
   };
+}
+
+/** A result that was cut may end within a secret, before the note on the cut. */
+export function cleanCut(result: ToolOutcome, log: Log): ToolOutcome {
+  const { response, cut } = result;
+  if (cut === undefined || typeof response !== 'string') return result;
+  const end = response.lastIndexOf('\n[');
+  return end === -1 ? result : { ...result, response: log.cleanCut(response.slice(0, end)) + response.slice(end) };
 }

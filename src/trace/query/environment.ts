@@ -87,6 +87,7 @@ export interface Gate {
     | {
         readonly name: string;
         readonly arguments: Json;
+        readonly effect: string;
         readonly result?: Json | undefined;
         readonly error?: Json | undefined;
         readonly ms?: number | undefined;
@@ -164,10 +165,12 @@ class GateEnvironment implements QueryEnvironment {
     return {
       name: tool.name,
       arguments: tool.arguments,
+      effect: tool.effect,
       result: tool.result ?? null,
       error: tool.error ?? null,
       ms: tool.ms ?? null,
       reward: null,
+      prediction: null,
       repeats: tool.repeats,
       injected: tool.injected ?? '',
       made: tool.made ?? true,
@@ -230,13 +233,16 @@ function toolSpanOf(model: TrajectoryModel, event: AnyEvent | undefined): ToolSp
 function toolValues(model: TrajectoryModel, span: ToolSpan, seq: number): Values {
   const end = span.end !== undefined && span.end.seq <= seq ? span.end.data : undefined;
   const result = end === undefined ? undefined : model.resultOf(span)?.value;
+  const scores = model.scoresOf(span.seq).filter((score) => score.seq <= seq);
   return {
     name: span.start.data.name,
     arguments: unescapeKeys(model.argumentsOf(span).value),
+    effect: span.start.data.effect,
     result: result === undefined ? null : unescapeKeys(result),
     error: end?.error ?? null,
     ms: end?.ms ?? null,
-    reward: rewardOf(model.scoresOf(span.seq).filter((score) => score.seq <= seq))?.data.value ?? null,
+    reward: rewardOf(scores)?.data.value ?? null,
+    prediction: scores.findLast(({ data }) => data.prediction !== undefined)?.data.value ?? null,
     injected: end?.injected ?? '',
     made: end?.made ?? true,
     get repeats() {

@@ -14,6 +14,7 @@ import { runExport } from '../../tools/modules/exports.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import { openWorld } from '../../worlds/open.ts';
 import type { WorkerParts } from './parts.ts';
+import { shadowOf } from './shadow.ts';
 import { sharedEvents } from './startData.ts';
 import type { LoadedSubmission } from './submissions.ts';
 
@@ -91,6 +92,7 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
     ...(submission.world === undefined || !usesWorld
       ? {}
       : { world: openWorld(submission.world, environment, scorer.needsWorld === true) }),
+    ...(grant.rescores === undefined ? shadowOf(submission.world, environment) : {}),
     callRule: (rule, input, signal) =>
       runExport(rule.module, rule.export, [input], environment, signal, { pools: pools.modules }),
     scorer: { ...scorer, version: loaded.scorerVersion },

@@ -30,6 +30,7 @@ function gate(over: Partial<Gate> = {}): Gate {
     tool: {
       name: 'renew_loan',
       arguments: { loan_id: 17, $ref: 'x', ids: [1, 2] },
+      effect: 'restorable',
       error: { class: 'tool_error', message: 'limit reached' },
       ms: 12.4,
       repeats: 0,
@@ -245,8 +246,9 @@ describe('conditions at a gate', () => {
   });
 
   it('have no result before there is one', () => {
-    const before: Partial<Gate> = { side: 'before', tool: { name: 'f', arguments: {}, repeats: 0 } };
+    const before: Partial<Gate> = { side: 'before', tool: { name: 'f', arguments: {}, effect: 'pure', repeats: 0 } };
     assert.ok(atGate('tool.name == "f" && tool.result == null && tool.error == null && tool.ms == null', before));
+    assert.ok(atGate('tool.effect == "pure" && tool.prediction == null', before));
     assert.ok(!atGate('tool.error.class == "x"', before));
   });
 

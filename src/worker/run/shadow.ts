@@ -1,0 +1,28 @@
+import type { SubmittedWorld } from '../../config/submission.ts';
+import type { RolloutPorts } from '../../rollout/job.ts';
+import { markPrediction } from '../../scoring/judge/worldMarks.ts';
+import type { ToolEnvironment } from '../../tools/environment.ts';
+import { openWorld } from '../../worlds/open.ts';
+
+/** Under which the judge's calls are recorded. */
+const SIDE = 'judge';
+
+/** Returns what predicts the tool calls of a rollout; nothing if its world has no shadow. */
+export function shadowOf(
+  world: SubmittedWorld | undefined,
+  environment: ToolEnvironment,
+): Pick<RolloutPorts, 'shadow'> {
+  const shadow = world?.worlds?.shadow;
+  if (shadow === undefined) return {};
+  const { when, judge: model } = world?.shadow ?? {};
+  const domain = shadow.kind === 'simulated' ? shadow.domain : 'mcp';
+  return {
+    shadow: {
+      world: openWorld(shadow, environment),
+      when,
+      ...(model === undefined
+        ? {}
+        : { judge: (judged, ask) => markPrediction({ ...judged, domain }, { side: SIDE, model }, ask) }),
+    },
+  };
+}
