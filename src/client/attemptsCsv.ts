@@ -40,6 +40,12 @@ const COLUMNS: Readonly<Record<string, (row: RolloutRow, attempt: ExportedAttemp
   side_cost: (row) => row.progress.side?.cost,
   injected_faults: (row) => faultsOf(row, 'injected'),
   recovered_faults: (row) => faultsOf(row, 'recovered'),
+  controllability_checked: (row) => row.progress.rates?.controllability?.checked ?? 0,
+  controllability_held: (row) => row.progress.rates?.controllability?.held ?? 0,
+  error_handling_checked: (row) => row.progress.rates?.error_handling?.checked ?? 0,
+  error_handling_held: (row) => row.progress.rates?.error_handling?.held ?? 0,
+  consistency_checked: (row) => row.progress.rates?.consistency?.checked ?? 0,
+  consistency_held: (row) => row.progress.rates?.consistency?.held ?? 0,
   started_at: (row) => isoTime(row.progress.started_at),
   seconds: ({ progress: { started_at: start, ended_at: end } }) =>
     start === undefined || end === undefined ? undefined : (end - start) / 1000,

@@ -358,9 +358,10 @@ export class Rollout {
   }
 
   #end(running: RunningRollout, ending: RolloutEnding, score: EventData['score'] | null): Draft {
-    const { totals, fingerprint, injected, watch, touched } = running;
+    const { totals, fingerprint, injected, checks, watch, touched } = running;
     const passed = score?.passed ?? null;
     const faults = injected?.counts(passed) ?? {};
+    const rates = checks.counts();
     return {
       kind: 'rollout.end',
       data: {
@@ -372,6 +373,7 @@ export class Rollout {
         ...(ending.error === undefined ? {} : { error: ending.error.toTrace() }),
         totals: totals.totals(watch.wallMs),
         ...(Object.keys(faults).length === 0 ? {} : { faults }),
+        ...(Object.keys(rates).length === 0 ? {} : { rates }),
         fingerprint: fingerprint.digest(),
       },
     };

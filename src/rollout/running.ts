@@ -4,6 +4,7 @@ import { rulesOf } from '../config/submission/rule.ts';
 import { agentAt, codeSha, configSha, type Submission, sideModelsOf } from '../config/submission.ts';
 import { type CallTroubles, CallTroublesReader } from '../trace/callTroubles.ts';
 import { ClassedError } from '../trace/classedError.ts';
+import { WorldChecks } from '../trace/control/worldChecks.ts';
 import { Fingerprint } from '../trace/fingerprint.ts';
 import { TrajectoryModel } from '../trace/model.ts';
 import { InjectedCalls } from '../trace/recovery.ts';
@@ -47,6 +48,8 @@ export interface RunningRollout {
   readonly calls: { readonly troubles: CallTroubles };
   /** What the rules of the world did in this rollout; undefined without rules. */
   readonly injected: InjectedCalls | undefined;
+  /** What its calls say about the world. */
+  readonly checks: WorldChecks;
   /** No new effect starts after it: limits, and whatever ends the try. */
   readonly stop: Stop;
   readonly sha256: Sha256;
@@ -76,6 +79,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   const callSpans = new Map<string, number>();
   const calls = new CallTroublesReader();
   const injected = rulesOf(job.submission).length === 0 ? undefined : new InjectedCalls();
+  const checks = new WorldChecks();
   const ownFrom = ((job.fork ?? job.rescores)?.seq ?? 0) + 1;
   const recording = job.rescores === undefined ? undefined : new TrajectoryModel();
   const outcome = outcomesOnly(fingerprint);
@@ -89,6 +93,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
       callSpans.set(event.data.call, event.seq);
     }
     calls.add(event);
+    checks.add(event);
     outcome(event);
   };
   const history = await History.read(
@@ -183,6 +188,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     callSpans,
     calls,
     injected,
+    checks,
     stop,
     sha256,
     time,

@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { faultCounts } from './schema/faults.ts';
 import { blobRef, int, json, part, sha } from './schema/parts.ts';
 import { prediction } from './schema/prediction.ts';
+import { rateCounts } from './schema/rates.ts';
 import { totals } from './schema/totals.ts';
 import { change, worldOpen, worldOutcome } from './schema/world.ts';
 
@@ -299,6 +300,8 @@ const eventData = {
       totals: totals.partial({ input_tokens: true, output_tokens: true, cached_tokens: true, ms: true, held_ms: true }),
       /** What the rules of the world did, by rule, without an ancestor's calls. Absent without injected calls. */
       faults: z.record(z.string(), faultCounts).optional(),
+      /** What its own calls say about the world, by rate. Absent without a case that can be decided. */
+      rates: rateCounts.optional(),
       /** Hash of the sampled messages and tool results, including the lineage. Equal for equal trajectories. */
       fingerprint: sha.optional(),
     }),

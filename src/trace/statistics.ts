@@ -129,6 +129,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     by_tool: mostFirst(tally.byTool),
     perturbed: input.perturb?.on ?? null,
     by_rule: byRule(input, tally),
+    rates: tally.rates,
     by_level: yield* byName(tally.tasks, input.levels, ks, stopped),
     by_scenario: yield* byName(tally.tasks, input.scenarios, ks, stopped),
     why,

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { faultCounts } from './schema/faults.ts';
+import { rateCounts } from './schema/rates.ts';
 import { errorClass, rolloutStatus, sideUsage, worldOutcome } from './schema.ts';
 
 export const rolloutState = z.enum(['queued', 'running', 'held', 'ended']);
@@ -113,6 +114,8 @@ export const progress = z.object({
   failed_call: failedCall.optional(),
   /** What the rules of the world did, by rule. While the rollout runs, only the injected calls are counted. */
   faults: z.record(z.string(), faultCounts).optional(),
+  /** What its calls say about the world. Set at the end. */
+  rates: rateCounts.optional(),
   ms: z.number().optional(),
   cost: z.number().optional(),
   /** Hash of the sampled messages and tool results: equal for duplicates. Set at the end. */

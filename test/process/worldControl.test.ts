@@ -4,6 +4,7 @@ import { appendFileSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import type { TraceEvent } from '../../src/trace/schema.ts';
+import type { Report } from '../../src/trace/statistics/schema.ts';
 import { Bench } from '../support/cli.ts';
 
 const SAY = 'Every renewal fails with "limit reached".';
@@ -81,5 +82,73 @@ describe('a rule that speaks to the model of a simulated world', { timeout: 180_
     const stream = await events(await run('--no-perturb'), 'renew-overdue');
     assert.deepEqual(obeyed(stream), []);
     assert.ok(!JSON.stringify(stream).includes('limit reached'));
+  });
+});
+
+/** Reads again what each call has written. */
+const QUESTION = [
+  'call list_loans {"member_id": "M-1001"}',
+  'call renew_loan {"loan_id": "L-3001"}',
+  'call list_loans {"member_id": "M-1001"}',
+  'call return_book {"loan_id": "L-3002"}',
+  'call list_loans {"member_id": "M-1001"}',
+  'call renew_loan {"loan_id": "L-9999"}',
+  'call renew_loan {"loan_id": "L-9999"}',
+  'answer done',
+].join('\n');
+
+describe('the rates of a world', { timeout: 180_000 }, () => {
+  const bench = new Bench();
+  const cwd = bench.path('desk');
+  const reported = async (world: string, query = ''): Promise<{ batch: string; rates: Report['rates'] }> => {
+    const file = path.join(cwd, 'worlds', 'library-sim.world.yaml');
+    writeFileSync(file, readFileSync(file, 'utf8').replace(/endpoint: .*/, `endpoint: 'demo:${query}'`));
+    writeFileSync(
+      path.join(cwd, 'batches', 'read.batch.yaml'),
+      `version: 1\nagent: ../agents/desk.agent.yaml\nworld: ../worlds/${world}.world.yaml\n` +
+        'dataset: { file: ../data/read.jsonl }\nattempts: 2\nscorer: { kind: exact }\n',
+    );
+    const { batch } = await bench.json<{ batch: string }>(['run', 'batches/read.batch.yaml'], { cwd });
+    const { rates } = await bench.json<Report>(['report', batch], { cwd });
+    return { batch, rates };
+  };
+
+  before(async () => {
+    await bench.run(['init', 'desk'], { cwd: bench.folder });
+    const task = { id: 'read', question: QUESTION, answer: 'done' };
+    writeFileSync(path.join(cwd, 'data', 'read.jsonl'), `${JSON.stringify(task)}\n`);
+  });
+  after(() => bench.close());
+
+  it('are 100% for the real desk and for its faithful simulation, with the same cases', async () => {
+    const real = await reported('library');
+    assert.deepEqual(real.rates.error_handling, { checked: 2, held: 2 });
+    const { checked = 0, held = 0 } = real.rates.consistency ?? {};
+    assert.ok(checked >= 4 && held === checked, JSON.stringify(real.rates));
+    const faithful = await reported('library-sim');
+    assert.deepEqual(faithful.rates, real.rates);
+    const { stdout } = await bench.run(['report', faithful.batch], { cwd });
+    assert.match(stdout, /^world +error handling 100% \(2 of 2\), long-context consistency 100% \(\d+ of \d+\)/m);
+  });
+
+  it('are lower for a simulation that forgets, with each case at its call, and in the export', async () => {
+    const { batch, rates } = await reported('library-sim', '?world=forgotten:1');
+    const { checked = 0, held = 0 } = rates.consistency ?? {};
+    assert.ok(held < checked, JSON.stringify(rates));
+    const { stdout } = await bench.run(['show', `${batch}/read/1`], { cwd });
+    assert.match(
+      stdout.replaceAll(/\s+/g, ' '),
+      /world ✗ long-context consistency: \w+ of loan L-3001 is \S+, not \S+ \(@\d+, 1 call before\)/,
+    );
+    const csv = (await bench.run(['export', batch], { cwd })).stdout.trim().split('\r\n');
+    const columns = csv[0]?.split(',') ?? [];
+    const sum = (name: string): number =>
+      csv
+        .slice(1)
+        .reduce(
+          (total, line) => total + Number(line.replaceAll(/"(?:[^"]|"")*"/g, '').split(',')[columns.indexOf(name)]),
+          0,
+        );
+    assert.deepEqual([sum('consistency_checked'), sum('consistency_held')], [checked, held]);
   });
 });

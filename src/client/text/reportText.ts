@@ -2,6 +2,7 @@
 
 import { plural } from '../../common/text.ts';
 import { compact, count, duration } from '../../common/units.ts';
+import { RATE_NAMES, rateEntries, rateText } from '../../trace/control/rateText.ts';
 import { RECOVERIES, RECOVERY_NAMES } from '../../trace/recovery.ts';
 import type { Comparison, Report, TaskGroup } from '../../trace/statistics/schema.ts';
 import { harmlessLine } from '../../trace/text/terminal.ts';
@@ -118,6 +119,8 @@ function totalsLines(report: Report, width: number): string[] {
   const tools = Object.entries(report.by_tool).map(([tool, share]) => `${tool} ${share.passed}/${share.attempts}`);
   lines.push(...listLine('tools', tools, width, 'passed/attempts: '));
   if (report.perturbed === false) lines.push('faults     none: run without the rules of its world');
+  const rates = rateEntries(report.rates).map(({ rate, count: cases }) => `${RATE_NAMES[rate]} ${rateText(cases)}`);
+  lines.push(...listLine('world', rates, width));
   const rules = Object.entries(report.by_rule);
   if (rules.length > 0) lines.push('', ruleTable(rules));
   return lines;

@@ -2,7 +2,7 @@
  * Decides what the demo model says next. It is a set of rules, not a language model, and stores nothing between
  * requests: it knows only the conversation in the request. The first of these that matches is used:
  *
- * 1. the judge of a world: the system prompt asks for five marks (`worldJudge.ts`);
+ * 1. the judge with marks: the prompt asks it for an evaluation (`worldJudge.ts`);
  * 2. directions: the user's message says which tools to call (`directions.ts`);
  * 3. the judge: the system prompt makes it one (`judge.ts`);
  * 4. the world model: the system prompt makes it the environment of an agent in the sample's library (`deskWorld/`);
@@ -39,7 +39,7 @@ export function decide(request: ChatRequest, seed: number, { mistakes, worldErro
   const conversation = readConversation(request.messages);
   const toolsAllowed = request.tool_choice !== 'none';
   const tools = new Set(toolsAllowed ? (request.tools ?? []).map((tool) => tool.function.name) : []);
-  if (isWorldJudge(conversation.system)) return worldJudge(conversation);
+  if (isWorldJudge(conversation)) return worldJudge(conversation);
   const directed = readDirections(request.messages);
   if (directed !== undefined) return directed;
   if (isJudge(conversation.system)) return judge(conversation);

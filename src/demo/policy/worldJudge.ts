@@ -1,24 +1,27 @@
 /**
- * The judge of a world: used if the system prompt asks for a `<final_evaluation>` with five marks. By rule: it compares
- * the simulated output with the ground truth, value by value, and says so. A language model would judge meaning.
+ * The judge with marks: used if the prompt makes it a judge and asks for a `<final_evaluation>`. By rule: it compares
+ * the predicted observation with the real one (or the answer with the expected one), value by value, and says so. A
+ * language model would judge meaning.
  *
  * - format: both are JSON, with the same keys;
  * - factuality: the share of the values that agree;
  * - consistency: both succeed or both fail, and the values that the context shows agree;
  * - realism: values that differ have at least the same form, such as a date;
- * - quality: the mean of the others.
+ * - quality, and any other mark: the mean of these.
  */
 import { isJsonObject, type Json } from '../../common/json.ts';
 import type { Turn } from '../text/completion.ts';
 import type { Conversation } from './conversation.ts';
 
-const SIMULATED = /simulat|predict/i;
-const TRUTH = /truth|real (?:output|observation)/i;
+const SIMULATED = /simulat|predict|^answer$/i;
+const TRUTH = /truth|\breal\b|^expected$/i;
+/** A mark in the form that the judge must fill in. */
+const MARK = /"([^"]+)": <(-?\d+)-(-?\d+)>/g;
 /** A text in tags, or in a fence below a line that names it. */
 const PART = /<(\w+)>\n?([^]*?)\n?<\/\1>|^(.*)\n+(`{3,}|~{3,})\w*\n([^]*?)\n?\4[ \t]*$/gm;
 
-export function isWorldJudge(system: string): boolean {
-  return system.includes('<final_evaluation>') && /\bfactuality\b/i.test(system);
+export function isWorldJudge({ system, requests }: Conversation): boolean {
+  return /\bjudge\b/i.test(system) && requests.at(-1)?.includes('<final_evaluation>') === true;
 }
 
 export function worldJudge({ requests }: Conversation): Turn {
@@ -29,16 +32,22 @@ export function worldJudge({ requests }: Conversation): Turn {
   if (simulated === undefined || truth === undefined)
     return {
       reasoning: '',
-      content: 'The demo model found no simulated output and ground truth to compare.',
+      content: 'The demo model found nothing to compare: no prediction with the real observation.',
       calls: [],
     };
-  const { scores, weaknesses } = compare(simulated, truth, text.slice(0, text.lastIndexOf(simulated)));
+  const { marks, weaknesses } = compare(simulated, truth, text.slice(0, text.lastIndexOf(simulated)));
+  const scores = Object.fromEntries(
+    [...text.matchAll(MARK)].map(([, name = '', lowest, highest]) => {
+      const share = marks[name] ?? marks['quality'] ?? 0;
+      return [name, Number(lowest) + Math.round((Number(highest) - Number(lowest)) * share)] as const;
+    }),
+  );
   const evaluation = {
-    strengths: weaknesses.length === 0 ? ['every value agrees with the ground truth'] : [],
+    strengths: weaknesses.length === 0 ? ['every value agrees'] : [],
     weaknesses,
     scores,
   };
-  const rule = 'I am the demo model, and I judge by a rule: I compared each value with the ground truth.';
+  const rule = 'I am the demo model, and I judge by a rule: I compared each value.';
   return {
     reasoning: '',
     content: `${rule}\n\n<final_evaluation>\n\`\`\`json\n${JSON.stringify(evaluation)}\n\`\`\`\n</final_evaluation>`,
@@ -57,11 +66,12 @@ function partsOf(text: string): Part[] {
   );
 }
 
+/** Marks are from 0 to 1. */
 function compare(
   simulated: string,
   truth: string,
   context: string,
-): { readonly scores: Readonly<Record<string, number>>; readonly weaknesses: readonly string[] } {
+): { readonly marks: Readonly<Record<string, number>>; readonly weaknesses: readonly string[] } {
   const [ours, theirs] = [valuesOf(simulated), valuesOf(truth)];
   const isSameKind = ours.isJson === theirs.isJson;
   const paths = [...theirs.values.keys()];
@@ -72,25 +82,24 @@ function compare(
   const misshapen = wrong.filter((path) => formOf(ours.values.get(path)) !== formOf(theirs.values.get(path)));
   const isSameStatus = hasFailed(simulated) === hasFailed(truth);
   const share = (bad: number, of: number): number => (of === 0 ? 1 : Math.max(0, 1 - bad / of));
-  const mark = (good: number): number => 1 + Math.round(4 * good);
   const marks = {
-    format: !isSameKind ? 1 : mark(share(missing.length + additional.length, paths.length)),
-    factuality: isSameStatus ? mark(share(wrong.length, paths.length)) : 1,
-    consistency: isSameStatus ? mark(share(shown.filter((path) => wrong.includes(path)).length, shown.length)) : 1,
-    realism: isSameKind ? mark(share(misshapen.length, paths.length)) : 1,
+    format: isSameKind ? share(missing.length + additional.length, paths.length) : 0,
+    factuality: isSameStatus ? share(wrong.length, paths.length) : 0,
+    consistency: isSameStatus ? share(shown.filter((path) => wrong.includes(path)).length, shown.length) : 0,
+    realism: isSameKind ? share(misshapen.length, paths.length) : 0,
   };
-  const quality = Math.round(Object.values(marks).reduce((sum, value) => sum + value, 0) / 4);
+  const quality = Object.values(marks).reduce((sum, value) => sum + value, 0) / 4;
   const weaknesses = [
     ...(isSameStatus ? [] : ['one of them fails, the other one does not']),
     ...(isSameKind ? [] : ['one of them is JSON, the other one is not']),
     ...missing.slice(0, 3).map((path) => `${path} is missing`),
-    ...additional.slice(0, 3).map((path) => `${path} is not in the ground truth`),
+    ...additional.slice(0, 3).map((path) => `${path} is not in the real one`),
     ...wrong
       .filter((path) => ours.values.has(path))
       .slice(0, 3)
       .map((path) => `${path} is ${ours.values.get(path) ?? ''}, not ${theirs.values.get(path) ?? ''}`),
   ];
-  return { scores: { ...marks, quality }, weaknesses };
+  return { marks: { ...marks, quality }, weaknesses };
 }
 
 /** Returns all values of a text by their paths. A text that is no JSON is one value. */

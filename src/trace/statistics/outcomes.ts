@@ -3,6 +3,7 @@ import { each, finish, type Piecewise } from '../../common/piecewise.ts';
 import { causeOf } from '../cause.ts';
 import { countNameOf } from '../outcome.ts';
 import type { FaultCounts } from '../schema/faults.ts';
+import type { RateCounts } from '../schema/rates.ts';
 import type { ErrorClass, WorldOutcome } from '../schema.ts';
 import type { Cause, RolloutRow } from '../summary.ts';
 
@@ -26,6 +27,8 @@ export interface Attempt {
   readonly tools: readonly string[];
   /** What rules did in it; undefined for an attempt that was cancelled or lost. */
   readonly faults: Readonly<Record<string, FaultCounts>> | undefined;
+  /** What its calls say about the world; undefined for an attempt that was cancelled or lost. */
+  readonly rates: RateCounts | undefined;
   /** Duration; undefined if the rollout has not ended or did not record it. */
   readonly ms: number | undefined;
 }
@@ -78,6 +81,7 @@ export function attemptOf(row: RolloutRow): Attempt {
     tools: progress.tools,
     outcome: counts ? progress.world_outcome : undefined,
     faults: counts ? progress.faults : undefined,
+    rates: counts ? progress.rates : undefined,
     ms: row.state === 'ended' ? progress.ms : undefined,
   };
 }

@@ -1,6 +1,7 @@
 /** The format of `report --json`. Other programs read it: only add fields, never change them. */
 import { z } from 'zod';
 import { faultCounts } from '../schema/faults.ts';
+import { rateCounts } from '../schema/rates.ts';
 import { sideUsage, worldOutcome } from '../schema.ts';
 import { CAUSE_KINDS } from '../summary.ts';
 
@@ -89,6 +90,11 @@ export const reportSchema = z.object({
   perturbed: z.boolean().nullable().default(null),
   /** What the faults of each rule did, and the scored attempts that it hit (see `recovery.ts`). */
   by_rule: z.record(z.string(), ruleShare).default({}),
+  /**
+   * What the attempts' own calls say about the world: cases that can be decided, and those in which it did what it must
+   * (see `control/worldChecks.ts`).
+   */
+  rates: rateCounts.default({}),
   /** Empty unless tasks have levels. */
   by_level: z.record(z.string(), taskGroup),
   /** Empty unless tasks name scenarios of their world. */

@@ -1,6 +1,8 @@
 /** Counts the attempts of a batch, for reports. */
+import { addRates } from '../control/rateText.ts';
 import { NO_FAULTS, openOf } from '../recovery.ts';
 import type { FaultCounts } from '../schema/faults.ts';
+import type { RateCounts } from '../schema/rates.ts';
 import type { WorldOutcome } from '../schema.ts';
 import type { Cause } from '../summary.ts';
 import type { Attempt, Settlement } from './outcomes.ts';
@@ -44,6 +46,7 @@ export class Tally {
   readonly byTool = new Map<string, Share>();
   readonly byOutcome = new Map<WorldOutcome, number>();
   readonly byRule = new Map<string, RuleShare>();
+  rates: RateCounts = {};
   readonly #settled = { scored: 0, unscored: 0, cancelled: 0, infrastructure: 0, open: 0 };
   readonly #tasks = new Map<string, { n: number; c: number; unsettled: number }>();
   #last: { readonly task: string; readonly tally: { n: number; c: number; unsettled: number } } | undefined;
@@ -72,6 +75,7 @@ export class Tally {
     if (cause !== undefined) addCause(this.byCause, cause, attempt.task);
     const { outcome } = attempt;
     if (outcome !== undefined) this.byOutcome.set(outcome, (this.byOutcome.get(outcome) ?? 0) + 1);
+    if (attempt.rates !== undefined) this.rates = addRates(this.rates, attempt.rates);
     for (const rule in attempt.faults) addFaults(this.byRule, rule, attempt, attempt.faults[rule]);
     if (settlement !== 'scored') return;
     for (let i = 0; i < tools.length; i++) {

@@ -2,6 +2,8 @@
 
 import { nounFor } from '../../common/text.ts';
 import { compact, duration } from '../../common/units.ts';
+import { casesOf, caseText } from '../control/rateText.ts';
+import { worldChecksOf } from '../control/worldChecks.ts';
 import { askingCall } from '../model/sideCalls.ts';
 import type { ToolSpan } from '../model/spans.ts';
 import type { AnyEvent, TrajectoryModel } from '../model.ts';
@@ -185,6 +187,8 @@ function writeOutcome(page: Page, model: TrajectoryModel, span: ToolSpan, detail
   for (const diff of model.diffsOf(span.seq)) writeChanges(page, diff, detail);
   for (const prediction of predictionsOf(model, span.seq)) writePrediction(page, model, span, prediction, detail);
   for (const score of otherScoresOf(model, span.seq)) writeScore(page, score, detail);
+  for (const one of casesOf(worldChecksOf(model), span.seq))
+    page.line('world', caseText(one), { labelStyle: one.held ? 'green' : 'red' });
 }
 
 function writeToolEnd(

@@ -1,6 +1,7 @@
 /** The header of a trajectory's text: its task, outcome, size, and origin. */
 import { plural } from '../../common/text.ts';
 import { compact, duration } from '../../common/units.ts';
+import { RATE_NAMES, rateEntries, rateText } from '../control/rateText.ts';
 import { heldText, holdSummary } from '../holder.ts';
 import type { TrajectoryModel } from '../model.ts';
 import type { EventOf } from '../schema.ts';
@@ -66,6 +67,11 @@ export function writeHeader(page: Page, header: Header, rollout: string | undefi
     start?.data.times === 'none' ? 'imported without times' : undefined,
   ].flatMap((text) => (text === undefined ? [] : [{ text, style: 'dim' as const }]));
   if (facts.length > 0) page.facts(facts);
+  const rates = rateEntries(end?.data.rates ?? {});
+  if (rates.length > 0)
+    page.facts(
+      rates.map(({ rate, count }) => ({ text: `${RATE_NAMES[rate]} ${rateText(count)}`, style: 'dim' as const })),
+    );
   const error = end?.data.error;
   if (error !== undefined)
     page.line('✗', errorText(error), { style: 'red', labelStyle: 'red', note: placeText(error) });

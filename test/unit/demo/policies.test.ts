@@ -4,6 +4,8 @@ import { NO_FAULTS } from '../../../src/demo/faults.ts';
 import { decide } from '../../../src/demo/policy/decide.ts';
 import { chatRequest } from '../../../src/demo/request.ts';
 import type { Turn } from '../../../src/demo/text/completion.ts';
+import type { MarksVerdict } from '../../../src/scoring/judge/askMarks.ts';
+import { markPrediction, type WorldJudge } from '../../../src/scoring/judge/worldMarks.ts';
 
 interface ReplyMessage {
   role: string;
@@ -61,53 +63,67 @@ describe('directions', () => {
     ));
 });
 
-describe('the judge of a world', () => {
-  const truth = '{"loan_id":"L-3001","title":"The Salt Road","due":"2026-04-03","renewals":1}';
-  const judged = (
-    simulated: string,
-    parts = (ours: string, theirs: string) => [
-      `# Simulated output\n\`\`\`\n${ours}\n\`\`\``,
-      `# Ground truth\n\`\`\`\n${theirs}\n\`\`\``,
-    ],
-  ): { scores: Record<string, number>; weaknesses: string[] } => {
-    const { content } = next([
-      { role: 'system', content: 'Judge format, factuality, … Answer in <final_evaluation>.' },
-      {
-        role: 'user',
-        content: `# Context\ncall renew_loan\n"The Salt Road"\n\n${parts(simulated, truth).join('\n\n')}`,
-      },
-    ]);
-    assert.match(content, /I am the demo model, and I judge by a rule/);
-    const json = /<final_evaluation>\n```json\n([^]*)\n```\n<\/final_evaluation>$/.exec(content)?.[1] ?? '';
-    return JSON.parse(json) as ReturnType<typeof judged>;
+describe('the judge with marks', () => {
+  const real = '{"loan_id":"L-3001","title":"The Salt Road","due":"2026-04-03","renewals":1}';
+  const judge: WorldJudge = {
+    side: 'judge',
+    model: {
+      endpoints: ['demo:'],
+      name: 'demo',
+      headers: {},
+      sampling: {},
+      capture: { token_ids: false, logprobs: false },
+      endpoint_wait_seconds: 1,
+    },
   };
-  it('gives five marks by comparing values, in fences and in tags', () => {
-    const best = { format: 5, factuality: 5, consistency: 5, realism: 5, quality: 5 };
-    assert.deepEqual(judged(truth).scores, best);
-    const tags = (ours: string, theirs: string): string[] => [
-      `<simulated_output>\n${ours}\n</simulated_output>`,
-      `<ground_truth>\n${theirs}\n</ground_truth>`,
-    ];
-    assert.deepEqual(judged(truth, tags).scores, best);
+  /** As predictions of worlds are judged. */
+  const judged = async (predicted: string, more: Partial<WorldJudge> = {}): Promise<MarksVerdict> => {
+    const before = [{ action: 'call find_books {"text": "Salt"}', observation: '[{"title":"The Salt Road"}]' }];
+    const action = '{"name":"renew_loan","arguments":{"loan_id":"L-3001"}}';
+    return markPrediction({ domain: 'mcp', before, action, predicted, real }, { ...judge, ...more }, ({ messages }) => {
+      const { content } = next(messages.map(({ role, text }) => ({ role, content: text })));
+      return Promise.resolve(content);
+    });
+  };
+  it('gives the marks of a prediction by comparing values, and says so', async () => {
+    const { value, parts, explanation } = await judged(real);
+    assert.deepEqual([value, parts], [1, { format: 5, factuality: 5, consistency: 5, realism: 5, quality: 5 }]);
+    assert.match(explanation, /I am the demo model, and I judge by a rule: I compared each value/);
   });
-  it('lowers the mark that fits', () => {
-    const value = judged(truth.replace('1}', '2}'));
-    assert.deepEqual(value.scores, { format: 5, factuality: 4, consistency: 5, realism: 5, quality: 5 });
-    assert.deepEqual(value.weaknesses, ['$.renewals is 2, not 1']);
-    assert.equal(judged(truth.replace('The Salt Road', 'Emma')).scores['consistency'], 1);
-    assert.equal(judged(truth.replace('2026-04-03', '03/04/2026')).scores['realism'], 4);
-    assert.equal(judged(truth.replace(',"renewals":1', '')).scores['format'], 4);
-    assert.equal(judged(truth.slice(0, 30)).scores['format'], 1);
-    const failed = judged('Error (tool_error): Not allowed.');
-    assert.deepEqual(failed.scores, { format: 1, factuality: 1, consistency: 1, realism: 1, quality: 1 });
+  it('lowers the mark that fits', async () => {
+    const marks = async (predicted: string) => (await judged(predicted)).parts;
+    assert.deepEqual(await marks(real.replace('1}', '2}')), {
+      format: 5,
+      factuality: 4,
+      consistency: 5,
+      realism: 5,
+      quality: 5,
+    });
+    assert.match((await judged(real.replace('1}', '2}'))).explanation, /- \$\.renewals is 2, not 1/);
+    assert.equal((await marks(real.replace('The Salt Road', 'Emma')))['consistency'], 3);
+    assert.equal((await marks(real.replace('2026-04-03', '03/04/2026')))['realism'], 4);
+    assert.equal((await marks(real.replace(',"renewals":1', '')))['format'], 4);
+    assert.equal((await marks(real.slice(0, 30)))['format'], 1);
+    assert.deepEqual(await marks('Error (tool_error): Not allowed.'), {
+      format: 1,
+      factuality: 1,
+      consistency: 1,
+      realism: 1,
+      quality: 1,
+    });
+    assert.equal((await marks('```json\n{}\n```'))['factuality'], 1);
+  });
+  it('uses the marks and the scale that it is asked for', async () => {
+    const parts = { factuality: '', style: 'how it reads' };
+    assert.deepEqual((await judged(real, { parts, scale: [0, 10] })).parts, { factuality: 10, style: 10 });
   });
   it('says what it misses', () =>
     assert.match(
       next([
-        { role: 'system', content: 'Judge factuality. Answer in <final_evaluation>.' },
-        { role: 'user', content: 'Hello' },
+        { role: 'system', content: 'You are a judge.' },
+        { role: 'user', content: 'Hello, fill in <final_evaluation>.' },
       ]).content,
-      /found no simulated output/,
+      /found nothing to compare/,
     ));
 });
 

@@ -12,6 +12,7 @@ import { FaultsPanel } from './faultsPanel.tsx';
 import { OutcomesPanel } from './outcomesPanel.tsx';
 import { Panel } from './panel.tsx';
 import { type Curve, curveOf, PassPanel } from './passPanel.tsx';
+import { RatesPanel } from './ratesPanel.tsx';
 import { RunPanel } from './runPanel.tsx';
 import { useSamples } from './samples.ts';
 import './panels.css';
@@ -38,6 +39,7 @@ export function Panels({ view, page, onOpen }: PanelsProps) {
   const hasCauses = !ended || causes.ended > 0;
   const hasOutcomes = Object.keys(report.by_outcome).length > 0;
   const hasFaults = Object.keys(report.by_rule).length > 0;
+  const hasRates = Object.keys(report.rates).length > 0;
   if (!hasPass && !hasRun && !hasCauses) return null;
   return (
     <div class="batch-panels">
@@ -55,6 +57,7 @@ export function Panels({ view, page, onOpen }: PanelsProps) {
       )}
       {hasOutcomes && <OutcomesPanel outcomes={report.by_outcome} />}
       {hasFaults && <FaultsPanel rules={report.by_rule} />}
+      {hasRates && <RatesPanel rates={report.rates} />}
       {hasCauses && <CausesPanel view={view} causes={causes} onOpen={onOpen} />}
     </div>
   );

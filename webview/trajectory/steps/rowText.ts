@@ -2,7 +2,6 @@
 
 import type { Json } from '../../../src/common/json.ts';
 import { endsSentence, plural } from '../../../src/common/text.ts';
-import { isReward, ruleOfScore } from '../../../src/trace/callReward.ts';
 import { checkRows, checksOf } from '../../../src/trace/checkRows.ts';
 import { changedArguments, isRepeat } from '../../../src/trace/cursor.ts';
 import { textOf } from '../../../src/trace/model/messages.ts';
@@ -15,17 +14,16 @@ import { partsText as shareTexts } from '../../../src/trace/prediction/text.ts';
 import { PROVENANCE_TITLES, provenanceOf } from '../../../src/trace/provenance.ts';
 import type { Check, EventData, Origin } from '../../../src/trace/schema.ts';
 import { errorLabel, holdLabel, sideLabel } from '../../../src/trace/text/labels.ts';
-import { scoreText as formatScore } from '../../../src/trace/text/score.ts';
 import { inline, partsText, valueText } from '../../../src/trace/text/values.ts';
 import { troubleOf } from '../../../src/trace/trouble.ts';
-import { worldMark } from '../../../src/trace/worldMarks.ts';
 import { TROUBLES } from '../../components/marks/glyphShapes.ts';
 import type { IconName } from '../../components/marks/icon.tsx';
 import { ansiSpans } from '../../text/ansiSpans.ts';
 import { sideIcon } from '../sides.ts';
+import { scoreMark, worldFaultMarks, worldMarks } from './callMarks.ts';
 import { type Row, StepRows } from './rows.ts';
 
-interface RowText {
+export interface RowText {
   readonly icon: IconName;
   /** Replaces the icon after the end. */
   readonly outcome?: Outcome;
@@ -198,20 +196,6 @@ function sideText(
   return { ...plain(sideIcon(side), name, text), ms: end.ms };
 }
 
-function worldMarks(model: TrajectoryModel, span: ToolSpan): RowText['marks'] {
-  const mark = worldMark(model, span);
-  if (mark === undefined) return [];
-  return mark.kind === 'unchanged'
-    ? [{ text: 'changed nothing', title: 'The call succeeded but changed no row of the world', kind: 'plain' }]
-    : [
-        {
-          text: '◆ not in the task',
-          title: `The task does not touch these rows: ${mark.rows.join(', ')}`,
-          kind: 'changed',
-        },
-      ];
-}
-
 /** Marks a call that a world predicted otherwise. */
 function predictionMarks(model: TrajectoryModel, span: ToolSpan): RowText['marks'] {
   const wrong = predictionsOf(model, span.seq).filter(({ data }) => isPredictedOtherwise(data));
@@ -279,6 +263,7 @@ function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): R
         ]
       : []),
     ...worldMarks(model, span),
+    ...worldFaultMarks(model, span),
   ];
   const modelMs = withModel ? (model.step(span.step)?.model?.end?.data.ms ?? 0) : 0;
   const result =
@@ -307,27 +292,6 @@ function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): R
     ms: end?.ms === undefined && modelMs === 0 ? undefined : (end?.ms ?? 0) + modelMs,
     open: end === undefined,
   };
-}
-
-/** Returns the mark of a score of a call. Predictions have their own. */
-function scoreMark(score: EventData['score']): RowText['marks'] {
-  const rule = ruleOfScore(score);
-  if (rule !== undefined)
-    return [
-      {
-        text: score.passed === true ? 'obeyed' : 'not obeyed',
-        title: [`The rule ${rule}`, score.explanation].filter(Boolean).join(': '),
-        kind: score.passed === true ? 'plain' : 'changed',
-      },
-    ];
-  if (!isReward(score)) return [];
-  return [
-    {
-      text: `reward ${score.value === null ? 'none' : formatScore(score.value)}`,
-      title: [`Score of this call alone by ${score.scorer}`, score.explanation].filter(Boolean).join('. '),
-      kind: 'plain',
-    },
-  ];
 }
 
 /** Returns the outcome for a trouble; nothing if there is none. */

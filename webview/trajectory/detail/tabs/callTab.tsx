@@ -27,6 +27,7 @@ import { MessageBody } from '../parts/messageBody.tsx';
 import { RecordedAnswer } from '../parts/recordedAnswer.tsx';
 import { WithPredictions } from '../prediction/predicted.tsx';
 import type { Subject } from '../subject.ts';
+import { WorldCases } from './worldCases.tsx';
 
 export function CallTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
   switch (subject.kind) {
@@ -161,6 +162,7 @@ function ToolCall({
         {otherScoresOf(model, span.seq).map(({ seq, data }) => (
           <Fields key={seq} data={data} title="Score of this call" />
         ))}
+        <WorldCases view={view} span={span} />
         {modelCall !== undefined && <ModelText view={view} span={modelCall} />}
       </div>
       {aside && (
