@@ -12,6 +12,7 @@ import { type CountGroup, groupCounts, passIntervals, passTables, passValues } f
 import type { Report, TaskGroup } from './statistics/schema.ts';
 import { Tally } from './statistics/tally.ts';
 import { endedPerHour, timesOf } from './statistics/throughput.ts';
+import { ValueTally } from './statistics/values.ts';
 import type { RolloutRow } from './summary.ts';
 
 export interface ReportInput {
@@ -33,6 +34,8 @@ export interface ReportInput {
   readonly passesPerTask?: number;
   /** The rules of its world, and whether they apply. */
   readonly perturb?: { readonly rules: readonly string[]; readonly on: boolean } | undefined;
+  /** The model that marks predicted observations, if its scorer is such a judge. */
+  readonly judge?: string;
   /** More values of k to report, such as those of `--fail-under`. */
   readonly ks?: readonly number[];
   /** When the rows were read, for the rate; `ended` for an ended batch. */
@@ -49,8 +52,11 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
   const tally = new Tally();
   const counting = yield* attemptRows(input.rows);
   const live = { running: 0, held: 0 };
+  const values = new ValueTally();
   yield* each(counting, (row) => {
-    tally.add(attemptOf(row));
+    const attempt = attemptOf(row);
+    tally.add(attempt);
+    values.add(attempt, row.progress.reward, input.levels?.get(row.task));
     if (row.state === 'running' || row.state === 'held') live[row.state] += 1;
   });
   const perHour = input.at === undefined ? undefined : yield* endedPerHour(yield* timesOf(counting), input.at);
@@ -64,8 +70,8 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
 
   const ks = reportedKs(input.attempts ?? tally.maxAttempt, input.ks);
   const groups = yield* groupCounts(tally.tasks.values());
-  const values = passValues(groups, ks);
-  const resamples = resamplesFor(values);
+  const rates = passValues(groups, ks);
+  const resamples = resamplesFor(rates);
   const tables = passTables(groups, ks);
   const solved = tasksWith(groups, ({ c }) => c > 0);
   const stopped = stoppedEarly(input, tally);
@@ -80,7 +86,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
       if (tables.pass_at[k] === null) why[`pass_at.${k}`] = why[`pass_all.${k}`] = `no task has ${k} scored attempts`;
     if (tasksWith(groups, ({ n }) => n > 0) < 2) why['intervals'] = 'resampling needs more than one task';
   }
-  const intervals = stopped ? undefined : yield* passIntervals(values, ks, resamples);
+  const intervals = stopped ? undefined : yield* passIntervals(rates, ks, resamples);
   const { cost, tokens } = usage;
   if (cost === null) why['cost'] = 'no rollout has a cost: the agent file has no price, or nothing has ended';
   if (cost === null || solved === 0) why['cost_per_solved'] = cost === null ? 'there is no cost' : 'no task is solved';
@@ -132,6 +138,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     rates: tally.rates,
     by_level: yield* byName(tally.tasks, input.levels, ks, stopped),
     by_scenario: yield* byName(tally.tasks, input.scenarios, ks, stopped),
+    value: values.result(input.judge),
     why,
   };
 }

@@ -14,6 +14,9 @@ const submission = z.object({
   git: z.object({ commit: z.string(), dirty: z.boolean() }).optional(),
   stop: z.object({ passes_per_task: z.number().optional(), tokens: z.number().optional() }).optional(),
   pods: z.object({ isolation: z.string().optional() }).optional(),
+  scorer: z
+    .object({ kind: z.string(), subject: z.string().optional(), model: z.object({ name: z.string() }).optional() })
+    .optional(),
   world: z.object({ perturb: z.array(z.object({ name: z.string() })).optional() }).optional(),
   no_perturb: z.boolean().optional(),
 });
@@ -31,6 +34,8 @@ export interface Definition {
   readonly tokenLimit: number | undefined;
   /** Whether each attempt has its own pod. */
   readonly podEach: boolean;
+  /** The model that marks predicted observations; undefined without such a judge. */
+  readonly judge: string | undefined;
   /** The rules of its world, and whether they apply; undefined without rules. */
   readonly perturb: ReportInput['perturb'];
 }
@@ -46,7 +51,7 @@ export async function readDefinition(blobs: Blobs, sha: string): Promise<Definit
   }
   const parsed = submission.safeParse(raw);
   if (!parsed.success) return undefined;
-  const { agent, git, stop, pods, world, no_perturb: none } = parsed.data;
+  const { agent, git, stop, pods, scorer, world, no_perturb: none } = parsed.data;
   const rules = (world?.perturb ?? []).map(({ name }) => name);
   return {
     agent: agent.name,
@@ -57,6 +62,7 @@ export async function readDefinition(blobs: Blobs, sha: string): Promise<Definit
     passesPerTask: stop?.passes_per_task,
     tokenLimit: stop?.tokens,
     podEach: pods?.isolation === 'pod',
+    judge: scorer?.kind === 'judge' && scorer.subject === 'observation' ? scorer.model?.name : undefined,
     perturb: rules.length === 0 ? undefined : { rules, on: none !== true },
   };
 }

@@ -33,7 +33,13 @@ export async function reportInput(
     ...(batch.imported || batch.rescores !== undefined ? {} : { attempts: batch.attempts }),
     ...(passesPerTask === undefined ? {} : { passesPerTask }),
     perturb: perturbOf(submitted),
+    ...judgeOf(submitted),
   };
+}
+
+function judgeOf(submitted: Submission | undefined): Pick<ReportInput, 'judge'> {
+  const scorer = submitted?.scorer;
+  return scorer?.kind === 'judge' && scorer.subject === 'observation' ? { judge: scorer.model.name } : {};
 }
 
 function perturbOf(submitted: Submission | undefined): ReportInput['perturb'] {
@@ -53,7 +59,7 @@ async function groupsOf(
   const scenarios = new Map<string, string>();
   let after: number | undefined;
   do {
-    const page = await api.tasks(batch, { limit: 1000, ...(after === undefined ? {} : { after }) }, signal);
+    const page = await api.tasks(batch, { limit: 1000, excerpt: 1, ...(after === undefined ? {} : { after }) }, signal);
     for (const task of page.tasks) {
       const scenario = scenarioOfTask(task);
       if (task.level !== undefined) levels.set(task.id, task.level);

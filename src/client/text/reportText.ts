@@ -8,6 +8,7 @@ import type { Comparison, Report, TaskGroup } from '../../trace/statistics/schem
 import { harmlessLine } from '../../trace/text/terminal.ts';
 import { outcomeCounts } from '../../trace/worldOutcomes.ts';
 import { table, wrapped } from './table.ts';
+import { valueLines } from './valueText.ts';
 
 const MAX_LISTED = 8;
 /** Levels or scenarios; --json has all. */
@@ -25,6 +26,7 @@ export function reportText(report: Report, width: number): string {
     if (levels.length > 1) lines.push('', groupTable('level', levels));
     if (scenarios.length > 1) lines.push('', groupTable('scenario', scenarios));
   }
+  if (report.value !== null) lines.push(...valueLines(report.value));
   const [scenario, ...others] = scenarios.map(([name]) => harmlessLine(name));
   lines.push('', ...(scenario === undefined || others.length > 0 ? [] : [`scenario   ${scenario}`]));
   lines.push(...totalsLines(report, width));

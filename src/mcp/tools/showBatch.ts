@@ -118,6 +118,9 @@ export async function batchAnswer(
       by_rule: few('rules', whole.by_rule, leftOut),
       by_level: few('levels', whole.by_level, leftOut),
       by_scenario: few('scenarios', whole.by_scenario, leftOut),
+      ...(whole.value === null
+        ? {}
+        : { value: { ...whole.value, by_level: few('levels of values', whole.value.by_level, leftOut) } }),
     },
     hardest_tasks: hardest.slice(0, MAX_TASKS),
     causes: causes.slice(0, MAX_CAUSES),

@@ -29,6 +29,9 @@ const taskGroup = z.object({
 });
 export type TaskGroup = z.infer<typeof taskGroup>;
 
+/** `missing`: attempts that have ended without a value, which do not count in the mean. */
+const valueGroup = z.object({ mean: z.number().nullable(), scored: int, missing: int });
+
 export const reportSchema = z.object({
   batch: z.string(),
   tasks: int,
@@ -99,6 +102,18 @@ export const reportSchema = z.object({
   by_level: z.record(z.string(), taskGroup),
   /** Empty unless tasks name scenarios of their world. */
   by_scenario: z.record(z.string(), taskGroup).default({}),
+  /**
+   * Means of the values of scores, over the attempts (`mean`) and over the levels (`macro`). null: all values are 0 or
+   * 1, so that pass rates say the same. `judge`: the model that marked predicted observations.
+   */
+  value: valueGroup
+    .extend({
+      macro: z.number().nullable(),
+      by_level: z.record(z.string(), valueGroup),
+      judge: z.string().nullable(),
+    })
+    .nullable()
+    .default(null),
   /** Reasons for null fields, by name: `cost`, `pass_at`, `pass_at.8`. */
   why: z.record(z.string(), z.string()),
 });

@@ -22,7 +22,7 @@ export interface Figures {
   readonly disputed: number;
 }
 
-type FiguresOf = Pick<BatchData, 'batch' | 'row' | 'definition' | 'otherTries' | 'rows'>;
+type FiguresOf = Pick<BatchData, 'batch' | 'row' | 'definition' | 'otherTries' | 'rows' | 'records'>;
 
 /** Computes the figures of the current rows, which have these `counts`. Later changes of rows do not count. */
 export function* figuresOf(data: FiguresOf, counts: Counts, now: number): Piecewise<Figures> {
@@ -35,6 +35,8 @@ export function* figuresOf(data: FiguresOf, counts: Counts, now: number): Piecew
     ...(row === undefined ? {} : { attempts: row.attempts, tasks: row.tasks }),
     ...(definition?.passesPerTask === undefined ? {} : { passesPerTask: definition.passesPerTask }),
     perturb: definition?.perturb,
+    levels: levelsOf(data.records),
+    ...(definition?.judge === undefined ? {} : { judge: definition.judge }),
   });
   const causes = yield* countCauses(counting);
   const flow = yield* flowOf(counting, row?.state === 'ended' ? 'ended' : now);
@@ -42,6 +44,11 @@ export function* figuresOf(data: FiguresOf, counts: Counts, now: number): Piecew
   let disputed = 0;
   yield* each(counting, (one) => void (disputed += isDisputed(one) ? 1 : 0));
   return { counts, report, causes, flow, wasted, disputed };
+}
+
+/** Returns the levels of the tasks that were read. */
+function levelsOf(records: BatchData['records']): ReadonlyMap<string, string | number> {
+  return new Map(records.flatMap(({ id, level }) => (level === undefined ? [] : [[id, level] as const])));
 }
 
 function* wastedTokens(rows: Iterable<RolloutRow>, others: Iterable<RolloutRow>): Piecewise<number> {

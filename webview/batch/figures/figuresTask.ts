@@ -90,7 +90,7 @@ export class FiguresTask {
 
   /** Returns a key of the inputs of the figures. */
   #stamp(): string {
-    const { version, row, definition } = this.#data;
-    return [version, row?.tasks, row?.attempts, row?.ended_at, definition?.passesPerTask].join(' ');
+    const { version, row, definition, records } = this.#data;
+    return [version, records.length, row?.tasks, row?.attempts, row?.ended_at, definition?.passesPerTask].join(' ');
   }
 }

@@ -15,6 +15,7 @@ import { type Curve, curveOf, PassPanel } from './passPanel.tsx';
 import { RatesPanel } from './ratesPanel.tsx';
 import { RunPanel } from './runPanel.tsx';
 import { useSamples } from './samples.ts';
+import { ValuesPanel } from './valuesPanel.tsx';
 import './panels.css';
 
 interface PanelsProps {
@@ -55,6 +56,7 @@ export function Panels({ view, page, onOpen }: PanelsProps) {
           ended={ended}
         />
       )}
+      {report.value !== null && <ValuesPanel value={report.value} />}
       {hasOutcomes && <OutcomesPanel outcomes={report.by_outcome} />}
       {hasFaults && <FaultsPanel rules={report.by_rule} />}
       {hasRates && <RatesPanel rates={report.rates} />}
