@@ -4,12 +4,14 @@ import path from 'node:path';
 import { StudioError } from '../common/errors.ts';
 import { PRODUCT } from '../common/product.ts';
 import type { ScenarioHealth } from '../common/worldHealth.ts';
+import { type Estimate, UsageEstimate } from '../config/estimate.ts';
 import type { Files } from '../config/files.ts';
 import { codeWorldIn } from '../config/load/world.ts';
 import { type LoadedBatch, type LoadOptions, loadBatch } from '../config/load.ts';
 import { SANDBOX_MODES, type SandboxMode } from '../config/schema/sandboxSection.ts';
 import { hasErrors, type Problem, problemsError } from '../config/source/problem.ts';
 import { type Submission, toolsOf } from '../config/submission.ts';
+import { fileTasks } from '../config/submit/blobs.ts';
 import { scenariosOf } from '../config/submit/scenarios.ts';
 import { type BuiltSubmission, buildSubmission, type SubmitPorts } from '../config/submit.ts';
 import type { Api } from '../protocol/api.ts';
@@ -30,6 +32,8 @@ interface ReadyBatch {
   readonly root: string;
   /** The target in the batch file. */
   readonly target: string;
+  /** Reads all tasks, and returns what the batch will use. Rejects with StudioError `config` for an invalid one. */
+  readonly estimate: () => Promise<Estimate>;
 }
 
 const NEVER = new AbortController().signal;
@@ -73,7 +77,18 @@ export async function readBatch(
   if (hasErrors(lint)) throw problemsError(lint, files.absolute(cwd));
   const built = await buildSubmission(loaded.value, submitPorts(files, root, env, within, { pure, connect, signal }));
   await requireFolders(built.submission, within);
-  return { built, warnings: [...loaded.problems, ...lint, ...built.warnings], root, target: loaded.value.file.target };
+  const { value } = loaded;
+  return {
+    built,
+    warnings: [...loaded.problems, ...lint, ...built.warnings],
+    root,
+    target: value.file.target,
+    estimate: async () => {
+      const usage = new UsageEstimate(value);
+      for await (const task of fileTasks(value, files)) usage.add(task);
+      return usage.result(value.file.attempts);
+    },
+  };
 }
 
 /**

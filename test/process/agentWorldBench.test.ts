@@ -12,6 +12,9 @@ describe('the sample’s rows', { timeout: 180_000 }, () => {
     try {
       await bench.run(['init', 'desk'], { cwd: bench.folder });
       const cwd = bench.path('desk');
+      const dry = await bench.run(['run', 'batches/bench.batch.yaml', '--dry-run', '--attempts', '2'], { cwd });
+      assert.match(dry.stdout, /^10 tasks, 20 attempts; estimated from the lengths of the texts/);
+      assert.match(dry.stdout, /judge +20 calls, [\d.]+k in/);
       const { batch } = await bench.json<{ batch: string }>(['run', 'batches/bench.batch.yaml'], { cwd });
       const { stdout } = await bench.run(['show', `${batch}/mcp-23001-4/1`], { cwd });
       assert.match(stdout, /assistant {2}\*\*Environment Observation:\*\*/);
@@ -21,6 +24,10 @@ describe('the sample’s rows', { timeout: 180_000 }, () => {
         cwd,
       });
       assert.deepEqual([report.scored, report.side['calls']], [10, 10]);
+      const { stdout: text } = await bench.run(['report', batch], { cwd });
+      assert.match(text, /AgentWorldBench, from 0 to 100, judged by demo/);
+      assert.match(text, /this batch +100\.00 /);
+      assert.match(text, /Qwen-AgentWorld-35B-A3B +64\.79 .* 56\.39/);
       assert.deepEqual(Object.keys(report.by_level), ['android', 'mcp', 'os', 'search', 'swe', 'terminal', 'web']);
     } finally {
       await bench.close();

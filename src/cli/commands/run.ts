@@ -5,6 +5,7 @@ import { type Launch, launch } from '../../client/launch.ts';
 import { launchHeld } from '../../client/launchHeld.ts';
 import { readBatch, sandboxMode } from '../../client/submitFile.ts';
 import { LOCAL } from '../../client/targets/local.ts';
+import { estimateText } from '../../client/text/estimateText.ts';
 import { StudioError } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
 import { SANDBOX_MODES } from '../../config/schema/sandboxSection.ts';
@@ -74,6 +75,10 @@ export const run: Command = {
       text: 'for a debugger: run only attempt N of one task (the first, or that of --task), held at its first call',
     },
     ...HELD_BY_OPTION,
+    'dry-run': {
+      type: 'boolean',
+      text: 'only check the files, and print how many tokens the batch will use and what they cost',
+    },
     detach: { type: 'boolean', text: 'print the ID of the batch and leave it running' },
     ...FAIL_UNDER_OPTION,
   },
@@ -99,11 +104,12 @@ export const run: Command = {
     const hold = holdOptions(flag(commandLine, 'hold'), textOption(commandLine, 'hold-where'), heldBy);
     // Let the server start while the files are read.
     const target = context.target ?? (await targetOfFile(context, file));
-    const connecting = context.connect(target);
-    connecting.catch(() => undefined); // awaited below, unless reading the files fails first
-    const { built, warnings } = await readBatch(file, context, context.env, {
+    const isDry = flag(commandLine, 'dry-run');
+    const connecting = isDry ? undefined : context.connect(target);
+    connecting?.catch(() => undefined); // awaited below, unless reading the files fails first
+    const { built, warnings, estimate } = await readBatch(file, context, context.env, {
       target,
-      connect: async () => (await connecting).api,
+      connect: async () => (await (connecting ?? context.connect(target))).api,
       signal: context.signal,
       ...(attempts === undefined ? {} : { attempts }),
       ...(limit === undefined ? {} : { limit }),
@@ -114,6 +120,12 @@ export const run: Command = {
       ...(tasks.length === 0 ? {} : { tasks }),
     });
     for (const warning of warnings) context.log(formatProblem(warning, context.cwd));
+    if (connecting === undefined) {
+      const estimated = await estimate();
+      if (context.json) context.printJson({ estimate: estimated, warnings });
+      else context.print(estimateText(estimated));
+      return 0;
+    }
     const connection = await connecting;
     const batch = await (debugged === undefined
       ? launch(connection.api, { ...built, ...hold }, { signal: context.signal })

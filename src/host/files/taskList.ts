@@ -1,6 +1,7 @@
 /** Reads the tasks of a batch file and their dataset lines, without building or running anything. */
 import { StudioError } from '../../common/errors.ts';
 import { readTasks } from '../../config/dataset/dataset.ts';
+import { type Estimate, UsageEstimate } from '../../config/estimate.ts';
 import type { Files } from '../../config/files.ts';
 import { loadBatch } from '../../config/load.ts';
 import { hasErrors, type Problem } from '../../config/source/problem.ts';
@@ -24,6 +25,8 @@ export interface TaskList {
   readonly tasks: readonly TaskLocation[];
   /** Whether these are all tasks of the dataset. */
   readonly complete: boolean;
+  /** What one attempt of each of these tasks will use. */
+  readonly estimate: Estimate;
 }
 
 /** Throws StudioError `config` with the problems of the file if it is invalid. */
@@ -32,12 +35,14 @@ export async function taskList(files: Files, path: string, max: number): Promise
   if (value === undefined) throw invalidFile(problems);
   const tasks: TaskLocation[] = [];
   const datasetProblems: Problem[] = [];
+  const usage = new UsageEstimate(value);
   let complete = true;
   for await (const { task, line } of readTasks(files, value.dataset.spec, (problem) => datasetProblems.push(problem))) {
     if (tasks.length === max) {
       complete = false;
       break;
     }
+    usage.add(task);
     tasks.push({ id: task.id, question: task.question, line });
   }
   if (tasks.length === 0 && hasErrors(datasetProblems)) throw invalidFile(datasetProblems);
@@ -49,6 +54,7 @@ export async function taskList(files: Files, path: string, max: number): Promise
     rules: value.world?.file.perturb.map(({ name }) => name) ?? [],
     tasks,
     complete,
+    estimate: usage.result(1),
   };
 }
 

@@ -53,7 +53,10 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
     if (loaded?.file.toString() !== uri.toString())
       loaded = { file: uri, list: await taskList(workspaceFiles(folderOf(uri)), pathOf(uri), MAX_TASKS) };
     const { list } = loaded;
-    return { list, facts: { tasks: list.tasks.length, complete: list.complete, attempts: list.attempts } };
+    return {
+      list,
+      facts: { tasks: list.tasks.length, complete: list.complete, attempts: list.attempts, estimate: list.estimate },
+    };
   };
   const selectedFile = (): vscode.Uri => {
     if (file === undefined) throw new StudioError('internal', 'The tasks were requested before the file was chosen.');
@@ -89,6 +92,7 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
         { title: titleOf(selectedFile()), step, steps: asked(total) },
         info.facts,
         memory.file(selectedFile().fsPath)?.answers,
+        tasks,
       );
       if (answer !== undefined && answer !== BACK) attempts = answer.attempts;
       return answer;
@@ -180,9 +184,10 @@ async function askAttempts(
   place: StepPlace,
   facts: FileFacts,
   last: LaunchAnswers | undefined,
+  tasks: ChosenTasks | undefined,
 ): Promise<Answer<{ readonly attempts: number | undefined }>> {
   for (;;) {
-    const choices = attemptChoices(facts, last);
+    const choices = attemptChoices(facts, last, tasks);
     const active =
       last?.attempts === undefined
         ? 0

@@ -1,6 +1,8 @@
 /** Models the answers for a launch, their choices, and the resulting CLI arguments. */
 import { z } from 'zod';
 import { plural } from '../../common/text.ts';
+import { compact } from '../../common/units.ts';
+import type { Estimate } from '../../config/estimate.ts';
 import type { Choice } from '../window/questions/answer.ts';
 
 const chosenTasks = z.discriminatedUnion('kind', [
@@ -26,6 +28,8 @@ export interface FileFacts {
   /** Whether these are all tasks. */
   readonly complete: boolean;
   readonly attempts: number;
+  /** What one attempt of each task will use. */
+  readonly estimate?: Estimate;
 }
 
 const FIRST_TASKS = 10;
@@ -64,15 +68,22 @@ type AttemptChoice =
   | { readonly kind: 'count'; readonly count: number }
   | { readonly kind: 'other' };
 
-export function attemptChoices(facts: FileFacts, last: LaunchAnswers | undefined): Choice<AttemptChoice>[] {
+/** `tasks`: those that were chosen. Default: all. */
+export function attemptChoices(
+  facts: FileFacts,
+  last: LaunchAnswers | undefined,
+  tasks: ChosenTasks = { kind: 'all' },
+): Choice<AttemptChoice>[] {
+  const uses = (attempts: number): string => usesText(facts, attemptCount({ tasks, attempts }, facts));
   const counts = ATTEMPT_COUNTS.filter((count) => count !== facts.attempts);
   const lastAttempts = last?.attempts;
   return [
-    { label: String(facts.attempts), description: 'from the file', value: { kind: 'file' } },
+    { label: String(facts.attempts), description: `from the file${uses(facts.attempts)}`, value: { kind: 'file' } },
     ...counts.map(
       (count): Choice<AttemptChoice> => ({
         label: String(count),
-        description: count === lastAttempts ? 'last time' : count === 1 ? 'attempt per task' : 'attempts per task',
+        description:
+          (count === lastAttempts ? 'last time' : count === 1 ? 'attempt per task' : 'attempts per task') + uses(count),
         value: { kind: 'count', count },
       }),
     ),
@@ -85,6 +96,19 @@ export function attemptChoices(facts: FileFacts, last: LaunchAnswers | undefined
       value: { kind: 'other' },
     },
   ];
+}
+
+/**
+ * Returns what a number of attempts will use, to follow another text. Only for agents that make one call: for others,
+ * nobody knows before.
+ */
+function usesText({ estimate }: FileFacts, attempts: number): string {
+  if (estimate === undefined || estimate.at_least || estimate.attempts === 0) return '';
+  const { agent, judge, cost } = estimate;
+  const share = attempts / estimate.attempts;
+  const total = agent.input_tokens + agent.output_tokens + (judge?.input_tokens ?? 0) + (judge?.output_tokens ?? 0);
+  const worth = cost === undefined ? '' : `, cost ${(cost * share).toFixed(2)}`;
+  return ` · about ${compact(Math.round(total * share))} tokens${worth}`;
 }
 
 /** Returns the choices for a world that injects faults by these rules. */
