@@ -10,7 +10,7 @@ import { codeWorldIn } from '../config/load/world.ts';
 import { type LoadedBatch, type LoadOptions, loadBatch } from '../config/load.ts';
 import { SANDBOX_MODES, type SandboxMode } from '../config/schema/sandboxSection.ts';
 import { hasErrors, type Problem, problemsError } from '../config/source/problem.ts';
-import { type Submission, toolsOf } from '../config/submission.ts';
+import { type Submission, sourcesOf, toolsOf } from '../config/submission.ts';
 import { fileTasks } from '../config/submit/blobs.ts';
 import { scenariosOf } from '../config/submit/scenarios.ts';
 import { type BuiltSubmission, buildSubmission, type SubmitPorts } from '../config/submit.ts';
@@ -23,6 +23,7 @@ import { pathsNamed } from './namedPaths.ts';
 import { worldProblems } from './published/lintWorlds.ts';
 import { readScenarioFiles } from './published/scenarioFiles.ts';
 import { recordCalls, recordedFile } from './recordings/record.ts';
+import { simulationPorts } from './simulation/ports.ts';
 import { gitState, workspaceRoot } from './workspace.ts';
 
 interface ReadyBatch {
@@ -52,10 +53,15 @@ export function filesAt({ cwd, within }: ReadPlace): Files {
   return within === undefined ? files : confinedFiles(files, within);
 }
 
-/** What reading a batch file may use besides files. */
+/** What reading a batch file may use and do besides reading files. */
 export interface ReadOptions extends LoadOptions {
   /** Connects to the store that has the recorded attempts which a world names. */
   readonly connect?: (() => Promise<Api>) | undefined;
+  /**
+   * Called before the submission opens or runs anything: servers whose tools a simulated world takes, and the program
+   * that prints its state. `planned`: the submission without what they return. Throws if that is not allowed.
+   */
+  readonly permit?: SubmitPorts['permit'] | undefined;
   readonly signal?: AbortSignal;
 }
 
@@ -64,7 +70,7 @@ export async function readBatch(
   file: string,
   place: ReadPlace,
   env: NodeJS.ProcessEnv,
-  { connect, signal = NEVER, ...options }: ReadOptions = {},
+  { connect, permit, signal = NEVER, ...options }: ReadOptions = {},
 ): Promise<ReadyBatch> {
   const { cwd, within } = place;
   const root = workspaceRoot(file, cwd);
@@ -75,8 +81,13 @@ export async function readBatch(
   const pure = new Map<string, readonly string[]>();
   const lint = await lintErrors(loaded.value, files, env, within, pure);
   if (hasErrors(lint)) throw problemsError(lint, files.absolute(cwd));
-  const built = await buildSubmission(loaded.value, submitPorts(files, root, env, within, { pure, connect, signal }));
-  await requireFolders(built.submission, within);
+  const built = await buildSubmission(loaded.value, {
+    ...submitPorts(files, root, env, within, { pure, connect, signal }),
+    permit: async (planned, tasks) => {
+      await requireFolders(planned, within);
+      await permit?.(planned, tasks);
+    },
+  });
   const { value } = loaded;
   return {
     built,
@@ -147,6 +158,7 @@ export function submitPorts(
         if (within !== undefined && 'path' in source) await requireWithin(within, source.path);
       return recordedFile(await recordCalls(sources, { connect, env, signal }));
     },
+    simulation: simulationPorts({ root, env, files, connect, signal }),
     scenarios: async (worlds, names, now) => {
       if (within !== undefined) await requireWithin(within, worlds.folder);
       const read = await readScenarioFiles(worlds, names, now, path.join(cacheFolder(env), 'worlds'), NEVER);
@@ -161,10 +173,17 @@ export async function requireFolders(
   within: string | undefined,
 ): Promise<void> {
   if (within === undefined) return;
-  const servers = toolsOf({ agent, world }).flatMap((set) =>
+  const sources = sourcesOf({ world });
+  const servers = [...toolsOf({ agent, world }), ...sources.flatMap(({ tools = [] }) => tools)].flatMap((set) =>
     set.kind === 'mcp' && 'command' in set.server ? [set.server] : [],
   );
-  const named = servers.flatMap(({ command, args, cwd = within }) => [
+  const programs = [
+    ...servers,
+    ...sources.flatMap(({ command: [command, ...args] = [], cwd }) =>
+      command === undefined ? [] : [{ command, args, cwd }],
+    ),
+  ];
+  const named = programs.flatMap(({ command, args, cwd = within }) => [
     cwd,
     // Programs are installed anywhere, and found by name, unless it is a relative path.
     ...(path.isAbsolute(command) || !/[\\/]/.test(command) ? [] : pathsNamed(command, cwd)),

@@ -2,7 +2,8 @@
 import { strip } from './pythonText.ts';
 import { lastTagged, withoutThinking } from './taggedReply.ts';
 
-const MARKER = '**Environment Observation:**';
+/** Marks an observation in the turns of the published prompts. */
+export const OBSERVATION_MARKER = '**Environment Observation:**';
 const TAG = 'predicted_observation';
 
 /**
@@ -20,5 +21,9 @@ export function observationOf(reply: string): string | undefined {
 
 /** Removes the marker of the published prompts from an observation: at its start, otherwise wherever it is. */
 export function withoutMarker(text: string): string {
-  return strip(text.startsWith(MARKER) ? text.slice(MARKER.length) : text.replaceAll(MARKER, ''));
+  return strip(
+    text.startsWith(OBSERVATION_MARKER)
+      ? text.slice(OBSERVATION_MARKER.length)
+      : text.replaceAll(OBSERVATION_MARKER, ''),
+  );
 }

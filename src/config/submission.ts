@@ -22,6 +22,7 @@ import {
 } from './submission/parts.ts';
 import { type SubmittedTools, submittedTools } from './submission/tools.ts';
 import {
+  type SimulationSources,
   type SubmittedCodeWorld,
   type SubmittedRecordedWorld,
   type SubmittedWorld,
@@ -37,6 +38,7 @@ export {
 } from './submission/parts.ts';
 export { type SubmittedTools, submittedTools } from './submission/tools.ts';
 export type {
+  SimulationSources,
   SubmittedCodeWorld,
   SubmittedModuleWorld,
   SubmittedRecordedWorld,
@@ -231,7 +233,7 @@ export function configSha(value: Submission): string {
   });
 }
 
-/** What its scenarios are belongs to the code, and where Python is, to the machine. */
+/** What its scenarios are belongs to the code; where Python is, and what definitions were read from, to the machine. */
 function worldConfig(world: SubmittedWorld | undefined): object | undefined {
   if (world === undefined) return undefined;
   const { perturb, worlds, ...own } = world;
@@ -243,6 +245,10 @@ function worldConfig(world: SubmittedWorld | undefined): object | undefined {
   };
   if (own.kind === 'recorded') {
     const { calls: _, blobs: __, attempts: ___, ...config } = own;
+    return { ...config, ...common };
+  }
+  if (own.kind === 'simulated') {
+    const { sources: _, context: __, ...config } = own;
     return { ...config, ...common };
   }
   if (own.kind !== 'code') return { ...withoutPath(own), ...common };
@@ -310,6 +316,11 @@ export function handoffToolName(member: string): string {
 /** Returns the world of a submission and all worlds that it contains; none for a batch without one. */
 export function worldsOf({ world }: Pick<Submission, 'world'>): SubmittedWorld[] {
   return worldsIn(world);
+}
+
+/** Returns what the submitting machine opens and runs to learn the tools and the state of simulated worlds. */
+export function sourcesOf(value: Pick<Submission, 'world'>): SimulationSources[] {
+  return worldsOf(value).flatMap((world) => (world.kind === 'simulated' ? (world.sources ?? []) : []));
 }
 
 /** Tools as a file of a submission names them. */

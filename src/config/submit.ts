@@ -5,7 +5,7 @@ import type { LoadedAgent } from './load/agent.ts';
 import type { RecordingSource } from './load/recorded.ts';
 import type { Scenarios } from './load/scenarios.ts';
 import type { LoadedScorer } from './load/scorer.ts';
-import { type LoadedCodeWorld, type LoadedWorld, worldsIn } from './load/world.ts';
+import { type LoadedCodeWorld, type LoadedSimulatedWorld, type LoadedWorld, worldsIn } from './load/world.ts';
 import type { LoadedBatch } from './load.ts';
 import { relative } from './paths.ts';
 import type { ParsedFile } from './source/parse.ts';
@@ -32,9 +32,9 @@ import {
   submittedPods,
   submittedSandbox,
   submittedScorer,
-  submittedSimulatedWorld,
   submittedTools,
 } from './submit/sections.ts';
+import { plannedSimulation, readSimulation, type SimulationPorts } from './submit/simulation.ts';
 
 export interface SubmitPorts {
   readonly files: Files;
@@ -52,6 +52,13 @@ export interface SubmitPorts {
   recordings?(sources: readonly RecordingSource[]): Promise<RecordingFile>;
   /** Returns the value of an environment variable on the submitting machine. */
   env(name: string): string | undefined;
+  /** Reads what simulated worlds take from elsewhere. */
+  readonly simulation: SimulationPorts;
+  /**
+   * Called before anything is opened or run for the submission. Throws if that is not allowed. `planned`: the
+   * submission, without what is read.
+   */
+  permit?(planned: Submission, tasks: AsyncIterable<TaskRecord>): Promise<void>;
   /** Returns undefined outside a repository. */
   git(): Promise<{ readonly commit: string; readonly dirty: boolean } | undefined>;
   /** Name and version of the product. */
@@ -92,12 +99,14 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
     world === undefined ? [] : submittedRules(world, bundles),
   ]);
   const code = codeBlobs(bundles, ownWorld?.blobs);
-  const built: Submission = {
+  const parts = blobsAndTasks(loaded, ports.files, code);
+  const ruled = (world: SubmittedWorld): SubmittedWorld => withRules(world, perturb, loaded.noPerturb !== true);
+  const planned: Submission = {
     version: 1,
     name: loaded.name,
     file: relative(root, loaded.path),
     agent: submitted,
-    ...(ownWorld === undefined ? {} : { world: withRules(ownWorld.world, perturb, loaded.noPerturb !== true) }),
+    ...(ownWorld === undefined ? {} : { world: ruled(ownWorld.world) }),
     ...(loaded.noPerturb === true ? { no_perturb: true } : {}),
     scorer,
     attempts: file.attempts,
@@ -115,18 +124,31 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
     ...(git === undefined ? {} : { git }),
     product: ports.product,
   };
+  // Validates what leaves this machine with the schema that the server uses.
+  const parsed = submissionSchema.parse(planned);
+  await ports.permit?.(parsed, parts.tasks);
+  const read = await ownWorld?.read?.();
   return {
-    // Validates what leaves this machine with the schema that the server uses.
-    submission: submissionSchema.parse(built),
+    submission: read === undefined ? parsed : submissionSchema.parse({ ...planned, world: ruled(read.world) }),
     secrets: environment.secrets,
-    warnings: [...environment.warnings, ...(ownWorld?.problems ?? [])],
+    warnings: [...environment.warnings, ...(ownWorld?.problems ?? []), ...(read?.problems ?? [])],
     code,
-    ...blobsAndTasks(loaded, ports.files, code),
+    ...parts,
   };
 }
 
-/** A world, and the blobs of its scenarios or recordings. */
-type SentWorld = Omit<SentScenarios, 'scenarios'> & { readonly world: SubmittedWorld };
+/** A world, the blobs of its scenarios or recordings, and how the rest of it is read. */
+interface SentWorld extends Omit<SentScenarios, 'scenarios'> {
+  readonly world: SubmittedWorld;
+  /** Reads what simulated worlds take from elsewhere, once that is permitted. */
+  readonly read?: () => Promise<ReadWorld>;
+}
+
+/** A complete world. */
+interface ReadWorld {
+  readonly world: SubmittedWorld;
+  readonly problems: readonly Problem[];
+}
 
 /** Returns a world with all that it contains. */
 async function submittedWorld(
@@ -140,18 +162,34 @@ async function submittedWorld(
     Promise.all(
       Object.entries(world.worlds).map(async ([key, each]) => {
         const sent = await submittedWorld(loaded, each, ports, bundles);
-        // Its rules, its user, and its shadow do not apply: those of the outermost world do.
-        const { user: _, shadow: __, ...inside } = sent.world;
-        return { ...sent, key, world: inside };
+        return { ...sent, key, world: inner(sent.world) };
       }),
     ),
   ]);
   if (nested.length === 0) return own;
   const worlds = Object.fromEntries(nested.map((each) => [each.key, each.world]));
+  const all = [own, ...nested];
   return {
     world: { ...own.world, worlds },
-    blobs: [own, ...nested].flatMap(({ blobs }) => blobs),
-    problems: [own, ...nested].flatMap(({ problems }) => problems),
+    blobs: all.flatMap(({ blobs }) => blobs),
+    problems: all.flatMap(({ problems }) => problems),
+    ...(all.every(({ read }) => read === undefined) ? {} : { read: () => readAll(own, nested) }),
+  };
+}
+
+/** Returns a world inside another one. Its rules, user, and shadow do not apply: those of the outermost world do. */
+function inner(world: SubmittedWorld): SubmittedWorld {
+  const { user: _, shadow: __, ...inside } = world;
+  return inside;
+}
+
+async function readAll(own: SentWorld, nested: readonly (SentWorld & { readonly key: string })[]): Promise<ReadWorld> {
+  const whole = async ({ world, read }: SentWorld): Promise<ReadWorld> => (await read?.()) ?? { world, problems: [] };
+  const { world, problems } = await whole(own);
+  const inside = await Promise.all(nested.map(async (each) => ({ key: each.key, ...(await whole(each)) })));
+  return {
+    world: { ...world, worlds: Object.fromEntries(inside.map((each) => [each.key, inner(each.world)])) },
+    problems: [problems, ...inside.map((each) => each.problems)].flat(),
   };
 }
 
@@ -166,12 +204,22 @@ async function submittedOne(
     case 'module':
       return { world: submittedModuleWorld(world, await bundles.add(moduleOf(world)), root), blobs: [], problems: [] };
     case 'simulated':
-      return { world: submittedSimulatedWorld(world, root), blobs: [], problems: [] };
+      return await sentSimulation(world, root, ports);
     case 'recorded':
       return await submittedRecordings(loaded, world, ports);
     case 'code':
       return await submittedScenarios(await scenariosOf(loaded, world, ports.files), world, root, ports);
   }
+}
+
+async function sentSimulation(world: LoadedSimulatedWorld, root: string, ports: SubmitPorts): Promise<SentWorld> {
+  const planned = await plannedSimulation(world, root, ports);
+  return {
+    world: planned.world,
+    blobs: [],
+    problems: [],
+    read: () => readSimulation(world, planned, root, ports.files, ports.simulation),
+  };
 }
 
 async function submittedScenarios(
@@ -288,8 +336,11 @@ export async function buildWorld(
   ports: SubmitPorts,
 ): Promise<Pick<BuiltSubmission, 'blobs' | 'tasks'> & { readonly world: SubmittedWorld }> {
   const bundles = new Bundles(ports);
-  const { world, blobs } = await submittedWorld(loaded, loaded.world, ports, bundles);
-  return { world, ...blobsAndTasks(loaded, ports.files, codeBlobs(bundles, blobs)) };
+  const { world, blobs, read } = await submittedWorld(loaded, loaded.world, ports, bundles);
+  return {
+    world: (await read?.())?.world ?? world,
+    ...blobsAndTasks(loaded, ports.files, codeBlobs(bundles, blobs)),
+  };
 }
 
 /**

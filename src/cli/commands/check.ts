@@ -1,5 +1,6 @@
 import { checkDisk } from '../../client/commands/checkDisk.ts';
 import { diskFiles } from '../../client/disk.ts';
+import { fileMeters } from '../../client/simulation/meters.ts';
 import { plural } from '../../common/text.ts';
 import { formatProblem, hasErrors } from '../../config/source/problem.ts';
 import { modulesLoader } from '../../rerun/loadModules.ts';
@@ -10,7 +11,7 @@ export const check: Command = {
   usage: '[FILE…]',
   text:
     'Checks agent, world, batch, and dataset files and loads the modules they reference. Without FILE, checks all ' +
-    'files in this folder.',
+    'files in this folder. Also says how many calls fit in the context of the models that play worlds.',
   options: {},
   async run(context, commandLine) {
     const { paths, problems } = await checkDisk(
@@ -19,10 +20,12 @@ export const check: Command = {
       modulesLoader(context.signal),
       context.env,
     );
-    if (context.json) context.printJson({ files: paths.length, problems });
+    const files = diskFiles(context.cwd);
+    const worlds = await fileMeters(files, paths, context.cwd, context.env, context.signal);
+    if (context.json) context.printJson({ files: paths.length, problems, worlds });
     else {
-      for (const problem of problems)
-        context.print(formatProblem(problem, diskFiles(context.cwd).absolute(context.cwd)));
+      for (const problem of problems) context.print(formatProblem(problem, files.absolute(context.cwd)));
+      for (const { text } of worlds) context.print(text);
       if (problems.length === 0) context.print(`No problems in ${plural(paths.length, 'file')}.`);
     }
     return hasErrors(problems) ? 1 : 0;

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { diskFiles } from '../../client/disk.ts';
 import { type Launch, launch } from '../../client/launch.ts';
 import { launchHeld } from '../../client/launchHeld.ts';
+import { submissionMeters } from '../../client/simulation/meters.ts';
 import { readBatch, sandboxMode } from '../../client/submitFile.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { estimateText } from '../../client/text/estimateText.ts';
@@ -120,6 +121,7 @@ export const run: Command = {
       ...(tasks.length === 0 ? {} : { tasks }),
     });
     for (const warning of warnings) context.log(formatProblem(warning, context.cwd));
+    for (const { text } of await submissionMeters(built.submission, context.env, context.signal)) context.log(text);
     if (connecting === undefined) {
       const estimated = await estimate();
       if (context.json) context.printJson({ estimate: estimated, warnings });

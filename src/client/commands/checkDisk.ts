@@ -113,6 +113,9 @@ class ModuleUses {
 
   #addOne(world: LoadedWorld): void {
     if (world.kind === 'module') this.add(world.path, world.file.module, { kind: 'export', name: 'open' });
+    for (const tools of world.kind === 'simulated' ? world.simulation.tools : [])
+      if ('entry' in tools && tools.entry.module !== undefined)
+        this.add(world.path, tools.entry.module, { kind: 'tools' });
     for (const { module, export: name } of world.file.perturb)
       if (module !== undefined && name !== undefined) this.add(world.path, module, { kind: 'export', name });
   }

@@ -22,7 +22,7 @@ import { buildAgent } from '../../config/submit.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 import type { LaunchBlob } from '../launch.ts';
-import { filesAt, type ReadPlace, readBatch, requireFolders, submitPorts } from '../submitFile.ts';
+import { filesAt, type ReadOptions, type ReadPlace, readBatch, requireFolders, submitPorts } from '../submitFile.ts';
 import { workspaceRoot } from '../workspace.ts';
 
 /** What to change from the parent. Paths are absolute or relative to the current folder. */
@@ -38,7 +38,7 @@ export interface ForkWith {
 }
 
 /** Where to read files and environment variables. */
-export interface ForkPlace extends ReadPlace {
+export interface ForkPlace extends ReadPlace, Pick<ReadOptions, 'permit'> {
   readonly env: NodeJS.ProcessEnv;
 }
 
@@ -112,6 +112,7 @@ async function fromFile(
     // Skip checks that depend on the target: the parent’s server already runs it.
     target: DEFAULTS.target,
     connect: () => Promise.resolve(api),
+    permit: place.permit,
     signal,
   });
   return {

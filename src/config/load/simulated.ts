@@ -1,15 +1,32 @@
 /** Reads what a world file with `kind: simulated` names: tool definitions and the texts of its prompt. */
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
-import { SIMULATION_PARTS, type SimulationPart } from '../schema/simulatedWorld.ts';
+import {
+  type DemonstrationSource,
+  SIMULATION_PARTS,
+  type SimulationPart,
+  type StateSource,
+} from '../schema/simulatedWorld.ts';
+import type { ToolEntry } from '../schema/toolEntry.ts';
 import type { WorldFile } from '../schema/worldFile.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
 import type { ToolDefinition } from '../submission/world.ts';
 import { checkModel } from './model.ts';
 import type { PromptText, Reading } from './reading.ts';
+import { checkTools } from './tools.ts';
+
+/** An entry of `tools`, at its place. */
+export type SimulatedTools = { readonly at: Path } & (
+  | { readonly definitions: readonly ToolDefinition[] }
+  | { readonly entry: ToolEntry }
+  | { readonly recorded: string; readonly tools?: readonly string[] }
+);
 
 export interface Simulation {
-  readonly definitions: readonly ToolDefinition[];
+  readonly tools: readonly SimulatedTools[];
   readonly texts: Readonly<Partial<Record<SimulationPart, PromptText>>>;
+  /** Where they are taken from when the batch is submitted, unless the file or a text has them. */
+  readonly state?: StateSource;
+  readonly demonstrations?: DemonstrationSource;
 }
 
 /** Keys of a tool's parameters, in the formats of MCP, Anthropic, and OpenAI. */
@@ -37,24 +54,32 @@ export async function readSimulation(
         },
       ],
     });
-  const definitions = await readDefinitions(reading, parsed, value.tools);
+  const tools = await readTools(reading, parsed, value.tools);
   const texts: Partial<Record<SimulationPart, PromptText>> = {};
-  let complete = value.model !== undefined && definitions !== undefined;
+  const { state, demonstrations } = value;
+  let complete = value.model !== undefined;
+  if (typeof state === 'object' && !(await checkState(reading, parsed, state))) complete = false;
   for (const part of SIMULATION_PARTS) {
     const written = value[part];
-    if (written === undefined) continue;
+    if (typeof written !== 'string') continue;
     const text = await reading.prompt(parsed, [part], written);
     if (text === undefined) complete = false;
     else texts[part] = text;
   }
-  return complete && definitions !== undefined ? { definitions, texts } : undefined;
+  if (!complete || tools === undefined) return undefined;
+  return {
+    tools,
+    texts,
+    ...(typeof state === 'object' ? { state } : {}),
+    ...(typeof demonstrations === 'object' ? { demonstrations } : {}),
+  };
 }
 
-async function readDefinitions(
+async function readTools(
   reading: Reading,
   parsed: ParsedFile,
   tools: WorldFile['tools'],
-): Promise<ToolDefinition[] | undefined> {
+): Promise<SimulatedTools[] | undefined> {
   if (tools === undefined || tools.length === 0) {
     if (tools !== undefined || !parsed.has(['tools']))
       reading.report(parsed, tools === undefined ? [] : ['tools'], {
@@ -65,7 +90,8 @@ async function readDefinitions(
       });
     return undefined;
   }
-  const found = new Map<string, ToolDefinition>();
+  const found: SimulatedTools[] = [];
+  const names = new Set<string>();
   let complete = true;
   for (const [index, entry] of tools.entries()) {
     const at: Path = ['tools', index];
@@ -73,25 +99,51 @@ async function readDefinitions(
       complete = false;
       reading.report(parsed, at, {
         code: 'value',
-        message: 'a simulated world takes its tools from files',
+        message: 'a simulated world takes its tools from files, modules, MCP servers, and recordings',
         hint: 'Write `{ file: tools.json }`, a file with the definitions.',
       });
-      continue;
-    }
-    const read = await readFile(reading, parsed, [...at, 'file'], entry.file);
-    if (read === undefined) complete = false;
-    for (const definition of read ?? []) {
-      if (found.has(definition.name)) {
-        complete = false;
-        reading.report(parsed, at, {
-          code: 'conflict',
-          message: `two tools are named \`${definition.name}\``,
-          hint: 'Remove one of them from its file.',
-        });
-      } else found.set(definition.name, definition);
-    }
+    } else if ('file' in entry) {
+      const definitions = await readFile(reading, parsed, [...at, 'file'], entry.file);
+      if (definitions === undefined) complete = false;
+      else {
+        found.push({ at, definitions });
+        for (const { name } of definitions) {
+          if (names.has(name)) {
+            complete = false;
+            reading.report(parsed, at, {
+              code: 'conflict',
+              message: `two tools are named \`${name}\``,
+              hint: 'Remove one of them from its file.',
+            });
+          }
+          names.add(name);
+        }
+      }
+    } else if ('recorded' in entry) {
+      const { recorded, tools: only } = entry;
+      found.push({ at, recorded, ...(only === undefined ? {} : { tools: only }) });
+    } else found.push({ at, entry });
   }
-  return complete ? [...found.values()] : undefined;
+  await checkTools(reading, parsed, ['tools'], tools.map(entryOf));
+  return complete ? found : undefined;
+}
+
+/** Returns what workers could open; undefined for what only defines tools. */
+function entryOf(entry: NonNullable<WorldFile['tools']>[number]): ToolEntry | undefined {
+  return typeof entry === 'string' || 'file' in entry || 'recorded' in entry ? undefined : entry;
+}
+
+/** Returns whether the files exist from which the state is taken. */
+async function checkState(reading: Reading, parsed: ParsedFile, state: StateSource): Promise<boolean> {
+  const { sql, file, files = [] } = state;
+  const named: (readonly [Path, string])[] = [
+    ...(sql === undefined ? [] : [[['state', 'sql', 'database'], sql.database] as const]),
+    ...(file === undefined ? [] : [[['state', 'file'], file] as const]),
+    ...files.map((written, index) => [['state', 'files', index], written] as const),
+  ];
+  let complete = true;
+  for (const [at, written] of named) if ((await reading.locate(parsed, at, written)) === undefined) complete = false;
+  return complete;
 }
 
 async function readFile(

@@ -8,12 +8,12 @@ import type { Reading } from './reading.ts';
 
 export const MODULE_ENDINGS = ['.ts', '.mts', '.cts', '.tsx', '.js', '.mjs', '.cjs', '.jsx'] as const;
 
-/** Checks entries of the list `at`: the modules that they name, their URLs, and that none is listed twice. */
+/** Checks entries of the list at `list`: the modules that they name, their URLs, and that none is listed twice. */
 export async function checkTools(
   reading: Reading,
   parsed: ParsedFile,
   list: Path,
-  tools: readonly ToolEntry[],
+  tools: readonly (ToolEntry | undefined)[],
 ): Promise<void> {
   const seen = new Map<string, number>();
   const checkUnique = (what: string, index: number, at: Path, hint: string): void => {
@@ -27,6 +27,7 @@ export async function checkTools(
       });
   };
   for (const [index, entry] of tools.entries()) {
+    if (entry === undefined) continue;
     const at: Path = [...list, index];
     if (entry.module !== undefined) {
       await reading.locate(parsed, [...at, 'module'], entry.module, MODULE_ENDINGS);

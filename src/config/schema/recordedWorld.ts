@@ -14,7 +14,10 @@ export const recordedWorldKeys = {
         'calls. `arguments`: the n-th call with the same arguments. `order`: the next call of that tool.',
     ),
   otherwise: z
-    .union([z.literal('error'), z.strictObject({ world: worldPath })], expects('`error`, or a `world`', 'error'))
+    .union(
+      [z.literal('error'), z.strictObject({ world: worldPath.describe('The world file.') })],
+      expects('`error`, or a `world`', 'error'),
+    )
     .default('error')
     .describe(
       'With `kind: recorded`: what answers a call that no attempt has. `error`: the agent sees an error. ' +

@@ -6,7 +6,7 @@ import { askedModels, modelSection } from './modelSection.ts';
 import { perturbRule } from './perturbSection.ts';
 import { recordedWorldKeys, worldFrom } from './recordedWorld.ts';
 import { shadowSection } from './shadowSection.ts';
-import { simulatedWorldKeys, toolFile } from './simulatedWorld.ts';
+import { definitionEntries, simulatedWorldKeys } from './simulatedWorld.ts';
 import { choice, expects, listOf, name, path, programs, text } from './values.ts';
 
 export const WORLD_KINDS = ['module', 'code', 'simulated', 'recorded'] as const;
@@ -31,16 +31,20 @@ export const worldFile = z.strictObject({
     ),
   tools: listOf(
     z.union(
-      [text('find_member', 'the name of a tool'), toolFile],
-      expects('the name of a tool, or a `file` with definitions', 'find_member'),
+      [text('find_member', 'the name of a tool'), ...definitionEntries],
+      expects(
+        'the name of a tool, or a `file`, `module`, `mcp`, `builtin`, or `recorded` that defines tools',
+        'find_member',
+      ),
     ),
     'a list of tools',
     '[find_member]',
   )
     .optional()
     .describe(
-      'With `kind: code` or `recorded`: the names of the tools to offer. Default: all. With `kind: simulated`: ' +
-        'files with the definitions of its tools.',
+      'With `kind: code` or `recorded`: the names of the tools to offer. Default: all. With `kind: simulated`: what ' +
+        'defines its tools. The definitions are read once, when the batch is submitted, and nothing of it is ever ' +
+        'called.',
     ),
   needs: programs().optional().describe('Programs that the world starts, beyond Node.js. See `needs` of tools.'),
   models: askedModels

@@ -6,6 +6,7 @@ import { WORLD_MATCHES } from '../schema/recordedWorld.ts';
 import { SIMULATION_PARTS, WORLD_DOMAINS } from '../schema/simulatedWorld.ts';
 import { jsonObject, needs, position, sha, submittedModel, submittedModels, submittedModule } from './parts.ts';
 import { submittedRule } from './rule.ts';
+import { submittedTools } from './tools.ts';
 
 const submittedUser = z.object({ model: submittedModel, prompt: z.string() });
 
@@ -127,15 +128,29 @@ export const toolDefinition = z.object({
 });
 export type ToolDefinition = z.infer<typeof toolDefinition>;
 
+/** What the submitting machine opened and ran to get definitions and the initial state. Workers do neither. */
+const simulationSources = z.object({
+  tools: z.array(submittedTools).optional(),
+  command: z.array(z.string()).optional(),
+  /** Folder of the command: an absolute path. */
+  cwd: z.string().optional(),
+});
+export type SimulationSources = z.infer<typeof simulationSources>;
+
 const simulatedWorld = z.object({
   ...common,
   kind: z.literal('simulated'),
   domain: z.enum(WORLD_DOMAINS),
   /** The model that plays the world. */
   model: submittedModel,
+  /** Tokens of its model's context, if the file says it. */
+  context: z.number().int().optional(),
   definitions: z.array(toolDefinition),
   /** Parts of its system prompt, with unresolved `{{task.*}}` placeholders. */
   texts: z.partialRecord(z.enum(SIMULATION_PARTS), z.string()),
+  /** Those that are data, such as recorded calls: what looks like a placeholder in them is none. */
+  literal: z.array(z.enum(SIMULATION_PARTS)).optional(),
+  sources: simulationSources.optional(),
 });
 export type SubmittedSimulatedWorld = z.infer<typeof simulatedWorld>;
 

@@ -135,6 +135,7 @@ export function submittedCodeWorld(
   };
 }
 
+/** Without what is read from elsewhere. */
 export function submittedSimulatedWorld(world: LoadedSimulatedWorld, root: string): SubmittedSimulatedWorld {
   const { file, simulation } = world;
   const texts = Object.entries(simulation.texts).map(([part, { text }]) => [part, text] as const);
@@ -143,7 +144,8 @@ export function submittedSimulatedWorld(world: LoadedSimulatedWorld, root: strin
     kind: 'simulated',
     domain: file.domain,
     model: submittedModel(file.model),
-    definitions: [...simulation.definitions],
+    ...(file.context === undefined ? {} : { context: file.context }),
+    definitions: simulation.tools.flatMap((tools) => ('definitions' in tools ? tools.definitions : [])),
     texts: Object.fromEntries(texts),
   };
 }

@@ -8,10 +8,12 @@ import { publicUrl } from '../../common/redaction/hidable.ts';
 import { envNamesIn } from '../../config/env.ts';
 import {
   agentsOf,
+  type SimulationSources,
   type Submission,
   type SubmittedModel,
   type SubmittedTools,
   sideModelsOf,
+  sourcesOf,
   submission,
   toolsOf,
 } from '../../config/submission.ts';
@@ -79,6 +81,7 @@ function placesOf({ agent, world, scorer, notify, pods, sandbox }: Submission): 
   return [
     ...models.map(modelPlace),
     ...toolsOf({ agent, world }).map(toolsPlace),
+    ...sourcesOf({ world }).flatMap(sourcePlaces),
     ...(notify === undefined ? [] : [place(notify, notify.url, [requestsTo(notify.url)])]),
     ...(sandbox?.mode === 'off' ? [{ values: undefined, accesses: [NO_SANDBOX] }] : []),
     ...(sandbox?.network === true ? [{ values: undefined, accesses: [NETWORK] }] : []),
@@ -122,6 +125,18 @@ function toolsPlace(tools: SubmittedTools): Place {
       );
     }
   }
+}
+
+/** What the submitting machine opens and runs to learn the tools and the state of a simulated world. */
+function sourcePlaces({ tools = [], command, cwd }: SimulationSources): Place[] {
+  if (command === undefined) return tools.map(toolsPlace);
+  const text = command.join(' ');
+  return [
+    ...tools.map(toolsPlace),
+    place({ state: command, cwd }, `the program ${text}`, [
+      access({ state: command, cwd }, `It runs ${text} on this machine for the initial state of its world.`),
+    ]),
+  ];
 }
 
 function mcpPlace(server: Extract<SubmittedTools, { kind: 'mcp' }>['server']): Place {

@@ -4,7 +4,7 @@ import { withModel } from '../../client/commands/forkSubmission.ts';
 import { differsText } from '../../client/text/forkText.ts';
 import { StudioError } from '../../common/errors.ts';
 import { envNamesIn } from '../../config/env.ts';
-import { type ForkEdit, forkEdit } from '../../config/submission.ts';
+import { type ForkEdit, forkEdit, type Submission, sourcesOf } from '../../config/submission.ts';
 import { requireModel } from '../permits/models.ts';
 import { newPlaces } from '../permits/places.ts';
 import { overLimit, spend } from '../permits/spending.ts';
@@ -89,7 +89,15 @@ export const forkRollout = defineTool({
     const inside = async (name: string | undefined): Promise<string | undefined> =>
       name === undefined ? undefined : workspaceFile(folder, name);
     const changes = { file: await inside(file), agent: await inside(agent) };
-    const place = { cwd: folder, within: folder, env };
+    const permit = async (submission: Submission): Promise<void> => {
+      if (sourcesOf(submission).length === 0) return;
+      const [text] = await newPlaces(api, submission, { parent: undefined, env }, signal);
+      if (text !== undefined)
+        throw new StudioError('forbidden', `A person must allow this. ${text}`, {
+          hint: `A person can fork it with rollout fork ${from}, or in the editor.`,
+        });
+    };
+    const place = { cwd: folder, within: folder, env, permit };
     const { runs, ...cut } = await planFork(api, from, changes, place, signal);
     if (model !== undefined) await requireModel(session, model, runs);
     const planned = { ...cut, runs: withModel(runs, { model }) };

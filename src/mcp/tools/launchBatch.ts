@@ -33,6 +33,7 @@ export const launchBatch = defineTool({
   openWorld: true,
   async run({ file, attempts, limit, tasks, seed, concurrency }, { api, session, consent, signal }) {
     const { folder } = session;
+    let launched = 0;
     const { built, warnings, target } = await readBatch(
       await workspaceFile(folder, file),
       { cwd: folder, within: folder },
@@ -46,17 +47,17 @@ export const launchBatch = defineTool({
         ...(concurrency === undefined ? {} : { concurrency }),
         connect: () => Promise.resolve(api),
         signal,
+        async permit(planned, planTasks) {
+          for await (const _task of planTasks) launched += planned.attempts;
+          const places = await newPlaces(api, planned, { parent: undefined, env: session.env }, signal);
+          consent({
+            reasons: [...overLimit(session, launched), ...places],
+            instead: `A person can launch it with rollout run ${file}, or in the editor.`,
+          });
+        },
       },
     );
     checkTarget(file, target, session.target);
-    const { submission } = built;
-    let launched = 0;
-    for await (const _task of built.tasks) launched += submission.attempts;
-    const places = await newPlaces(api, submission, { parent: undefined, env: session.env }, signal);
-    consent({
-      reasons: [...overLimit(session, launched), ...places],
-      instead: `A person can launch it with rollout run ${file}, or in the editor.`,
-    });
     const { batch } = await spend(session, launched, async () => ({ batch: await launch(api, built, { signal }) }));
     const listed = warnings.slice(0, MAX_WARNINGS).map((warning) => formatProblem(warning, folder));
     return {

@@ -1,32 +1,9 @@
 /** Lists the tools of an MCP server without a rollout. */
 import type { Tool } from '@modelcontextprotocol/client';
 import { DEFAULT_SANDBOX } from '../../config/submission.ts';
-import { type ProcessGroups, RolloutProcesses } from '../processes/processGroups.ts';
-import { killTree } from '../processes/processTree.ts';
-import { newOwner } from '../processes/strays.ts';
+import { ownGroups } from '../processes/ownGroups.ts';
+import { RolloutProcesses } from '../processes/processGroups.ts';
 import { McpConnection, type McpEntry } from './connection.ts';
-
-/** Process groups without a worker's reaper: ends remaining processes when this process exits. */
-class OwnGroups implements ProcessGroups {
-  readonly owner = newOwner();
-  readonly #groups = new Set<number>();
-
-  constructor() {
-    process.once('exit', () => {
-      for (const pid of this.#groups) killTree(pid);
-    });
-  }
-
-  add(pid: number): void {
-    this.#groups.add(pid);
-  }
-
-  remove(pid: number): void {
-    this.#groups.delete(pid);
-  }
-}
-
-let groups: OwnGroups | undefined;
 
 /** Lists the tools of a server. `cwd`: working directory of a stdio server. Throws as `McpConnection.open`. */
 export async function listMcpTools(
@@ -35,7 +12,7 @@ export async function listMcpTools(
   env: Readonly<Record<string, string>>,
   signal: AbortSignal,
 ): Promise<readonly Tool[]> {
-  const processes = new RolloutProcesses((groups ??= new OwnGroups()));
+  const processes = new RolloutProcesses(ownGroups());
   try {
     const connection = await McpConnection.open(
       {

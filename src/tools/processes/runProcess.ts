@@ -19,6 +19,8 @@ export interface ProcessRequest {
   readonly input?: string;
   readonly limits?: ProcessLimits | undefined;
   readonly sandbox?: Sandbox | undefined;
+  /** Receive what it prints. Default: both the same. */
+  readonly output?: { readonly out: Output; readonly err: Output };
   /** Kills the process after this time; its output until then is returned. */
   readonly timeoutMs?: number | undefined;
   /** Kills the process and all its children. */
@@ -31,7 +33,7 @@ export interface ProcessResult {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
   readonly timedOut: boolean;
-  /** Output to stdout and stderr, in order of arrival. */
+  /** Output to stdout and stderr, in order of arrival, or only to stdout. */
   readonly output: Output;
 }
 
@@ -47,12 +49,13 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   if (signal.aborted) throw abortedError(signal);
   const child = spawnGroup(request, processGroups);
   const { pid } = child;
-  const output = new Output();
+  const output = request.output?.out ?? new Output();
+  const errors = request.output?.err ?? output;
   child.stdout.on('data', (chunk: Buffer) => {
     output.push(chunk);
   });
   child.stderr.on('data', (chunk: Buffer) => {
-    output.push(chunk);
+    errors.push(chunk);
   });
   // It may exit without reading its input; the exit code is enough.
   child.stdin.on('error', () => undefined);

@@ -1,12 +1,23 @@
 import type { Json } from '../../common/json.ts';
 import { observationOf } from '../../common/observation.ts';
+import { plural, sentence } from '../../common/text.ts';
 import { fillPrompt } from '../../config/prompt.ts';
+import { actionOf, observationText } from '../../config/simulation/text.ts';
 import type { SubmittedSimulatedWorld } from '../../config/submission/world.ts';
-import type { ToolCall, ToolCallContext, ToolOutcome, ToolSpec, World, WorldSession } from '../../rollout/ports.ts';
+import type {
+  Ask,
+  SideQuestion,
+  ToolCall,
+  ToolCallContext,
+  ToolOutcome,
+  ToolSpec,
+  World,
+  WorldSession,
+} from '../../rollout/ports.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 import { DOMAINS } from './domains.ts';
-import { actionOf, messagesFor, type SimulationTexts, systemPrompt, type Turn } from './prompt.ts';
+import { messagesFor, type SimulationTexts, systemPrompt, type Turn } from './prompt.ts';
 
 /** The name under which calls of the world model are recorded. */
 const SIDE = 'world';
@@ -28,9 +39,10 @@ export function simulatedWorld(submitted: SubmittedSimulatedWorld): World {
 }
 
 /** Throws ClassedError `world_error` if a text uses a field that the task lacks. */
-function filled({ texts, name }: SubmittedSimulatedWorld, task: TaskRecord): SimulationTexts {
+function filled({ texts, literal, name }: SubmittedSimulatedWorld, task: TaskRecord): SimulationTexts {
   return Object.fromEntries(
     Object.entries(texts).map(([part, text]) => {
+      if (literal?.some((one) => one === part) === true) return [part, text];
       const value = fillPrompt(text, task);
       if (value === undefined)
         throw new ClassedError(
@@ -69,7 +81,7 @@ class SimulatedSession implements WorldSession {
       throw new ClassedError('world_error', 'A simulated world answers only in a rollout: its model is not available.');
     const messages = messagesFor(this.#system, this.#state, this.#turns, actionOf(name, args));
     for (let tried = 0; tried < TRIES; tried++) {
-      const reply = await ask({ side: SIDE, model: this.#world.model, messages });
+      const reply = await this.#ask(ask, messages);
       const observation = observationOf(reply);
       if (observation !== undefined) return outcomeOf(observation);
     }
@@ -80,9 +92,35 @@ class SimulatedSession implements WorldSession {
     );
   }
 
+  /** Asks the model. If it cannot answer, the attempt ends without a score: the agent is not to blame. */
+  async #ask(ask: Ask, messages: SideQuestion['messages']): Promise<string> {
+    try {
+      return await ask({ side: SIDE, model: this.#world.model, messages });
+    } catch (thrown) {
+      if (!(thrown instanceof ClassedError)) throw thrown;
+      const { name, model } = this.#world;
+      const fatal = (message: string): ClassedError =>
+        new ClassedError('world_error', message, { fatal: true, cause: thrown });
+      switch (thrown.class) {
+        case 'context_overflow': {
+          const calls = this.#turns.length;
+          throw fatal(
+            `After ${plural(calls, 'call')}, the history of the world ${name} no longer fits in the context of ` +
+              `${model.name}: ${sentence(thrown.message)} Shorten its state, or serve the model with a longer ` +
+              'context; rollout check shows how many calls fit.',
+          );
+        }
+        case 'model_error':
+        case 'malformed_output':
+          throw fatal(`The model that plays the world ${name} failed: ${thrown.message}`);
+        default:
+          throw thrown;
+      }
+    }
+  }
+
   observed({ name, arguments: args }: ToolCall, response: Json): void {
-    const observation = typeof response === 'string' ? response : JSON.stringify(response);
-    this.#turns.push({ action: actionOf(name, args), observation });
+    this.#turns.push({ action: actionOf(name, args), observation: observationText(response) });
   }
 
   close(): Promise<void> {

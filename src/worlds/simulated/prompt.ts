@@ -3,7 +3,8 @@
  * space, initial state, demonstrations, instruction), then actions and observations in turn. Each request begins with
  * the previous one, so that the endpoint can reuse its cache.
  */
-import type { JsonObject } from '../../common/json.ts';
+import { OBSERVATION_MARKER } from '../../common/observation.ts';
+import { actionText } from '../../config/simulation/text.ts';
 import type { SubmittedSimulatedWorld } from '../../config/submission/world.ts';
 import type { SideQuestion } from '../../rollout/ports.ts';
 import { DOMAINS } from './domains.ts';
@@ -39,11 +40,6 @@ export function systemPrompt({ domain, definitions }: SubmittedSimulatedWorld, t
     .join('\n\n');
 }
 
-/** Returns the text of a call. */
-export function actionOf(name: string, args: JsonObject): string {
-  return JSON.stringify({ name, arguments: args });
-}
-
 /** Returns the messages that ask for the observation of `action`, after `turns`. */
 export function messagesFor(
   system: string,
@@ -56,7 +52,7 @@ export function messagesFor(
     ...turns.flatMap(
       (turn, index): Messages => [
         { role: 'user', text: turnText(index, state, turn.action) },
-        { role: 'assistant', text: `**Environment Observation:**\n${turn.observation}` },
+        { role: 'assistant', text: `${OBSERVATION_MARKER}\n${turn.observation}` },
       ],
     ),
     { role: 'user', text: turnText(turns.length, state, action) },
@@ -66,5 +62,5 @@ export function messagesFor(
 /** `index`: 0-based. */
 function turnText(index: number, state: string | undefined, action: string): string {
   const current = index === 0 && state !== undefined ? `**Current State:**\n${state}\n\n` : '';
-  return `### Turn ${index + 1}\n${current}**Action:**\n\`\`\`json\n${action}\n\`\`\``;
+  return `### Turn ${index + 1}\n${current}${actionText(action)}`;
 }

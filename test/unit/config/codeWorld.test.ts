@@ -9,6 +9,7 @@ import type { SubmissionBlob } from '../../../src/config/submit/blobs.ts';
 import { buildSubmission } from '../../../src/config/submit.ts';
 import { scenarioRows } from '../../support/awmFolder.ts';
 import { memoryFiles } from '../../support/memoryFiles.ts';
+import { NO_SIMULATION } from '../../support/noSimulation.ts';
 import { FILES } from './sample.ts';
 
 const BATCH = 'batches/nightly.batch.yaml';
@@ -68,6 +69,7 @@ async function build(changes: Record<string, string> = {}, options: LoadOptions 
       );
     },
     env: () => undefined,
+    simulation: NO_SIMULATION,
     git: () => Promise.resolve(undefined),
     product: 'rollout-studio 1',
   });

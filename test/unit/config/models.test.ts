@@ -9,6 +9,7 @@ import { formatProblem } from '../../../src/config/source/problem.ts';
 import { type Submission, sideModelsOf } from '../../../src/config/submission.ts';
 import { buildSubmission } from '../../../src/config/submit.ts';
 import { memoryFiles } from '../../support/memoryFiles.ts';
+import { NO_SIMULATION } from '../../support/noSimulation.ts';
 import { FILES } from './sample.ts';
 
 const model = (name: string): string =>
@@ -52,6 +53,7 @@ async function built(): Promise<{ submission: Submission; secrets: Readonly<Reco
     },
     scenarios: () => assert.fail('no scenario is read'),
     env: (name) => (name === 'URL' ? 'http://gpu/v1' : 'long-secret'),
+    simulation: NO_SIMULATION,
     git: () => Promise.resolve(undefined),
     product: 'rollout-studio 1',
   });

@@ -12,6 +12,7 @@ import { checkFile } from '../../../src/language/diagnostics/check.ts';
 import { datasetsFor, worldsUnder } from '../../../src/language/workspace/relations.ts';
 import { Workspace } from '../../../src/language/workspace.ts';
 import { memoryFiles } from '../../support/memoryFiles.ts';
+import { NO_SIMULATION } from '../../support/noSimulation.ts';
 
 const BATCH = 'desk.batch.yaml';
 const OUTER = 'version: 1\nname: sim\nkind: simulated\nmodel: { endpoint: "demo:", name: demo }\n';
@@ -67,6 +68,7 @@ async function build(changes: Record<string, string> = {}) {
         ),
       ),
     env: (name) => (name === 'HOST' ? 'gpu-1' : undefined),
+    simulation: NO_SIMULATION,
     git: () => Promise.resolve(undefined),
     product: 'rollout-studio 1',
   });

@@ -6,6 +6,7 @@ import { rulesOf } from '../../../src/config/submission/rule.ts';
 import { codeSha, configSha, modulesOf, type Submission } from '../../../src/config/submission.ts';
 import { buildSubmission } from '../../../src/config/submit.ts';
 import { memoryFiles } from '../../support/memoryFiles.ts';
+import { NO_SIMULATION } from '../../support/noSimulation.ts';
 
 const HEAD = 'version: 1\nname: library\nkind: module\nmodule: library.ts\nperturb:\n';
 const FILES = { 'library.ts': 'export function open() {}', 'faults.ts': 'export function stale_rows() {}' };
@@ -166,6 +167,7 @@ describe('the rules of a submission', () => {
       files,
       product: '0',
       env: () => undefined,
+      simulation: NO_SIMULATION,
       git: () => Promise.resolve(undefined),
       scenarios: () => Promise.reject(new Error('no code world')),
       bundle: (path) =>

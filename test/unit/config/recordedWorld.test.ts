@@ -7,6 +7,7 @@ import { codeSha, configSha } from '../../../src/config/submission.ts';
 import { type RecordingFile, SourceError } from '../../../src/config/submit/recordings.ts';
 import { buildSubmission } from '../../../src/config/submit.ts';
 import { memoryFiles } from '../../support/memoryFiles.ts';
+import { NO_SIMULATION } from '../../support/noSimulation.ts';
 
 const BATCH = 'desk.batch.yaml';
 const ID = 'b0123456789abcdefg';
@@ -53,6 +54,7 @@ async function build(recording: Partial<RecordingFile> | Error = {}) {
       return recording instanceof Error ? Promise.reject(recording) : Promise.resolve({ ...RECORDING, ...recording });
     },
     env: () => undefined,
+    simulation: NO_SIMULATION,
     git: () => Promise.resolve(undefined),
     product: 'rollout-studio 1',
   });

@@ -7,6 +7,7 @@ import { formatProblem } from '../../../src/config/source/problem.ts';
 import { type Submission, sideModelsOf } from '../../../src/config/submission.ts';
 import { buildSubmission } from '../../../src/config/submit.ts';
 import { memoryFiles } from '../../support/memoryFiles.ts';
+import { NO_SIMULATION } from '../../support/noSimulation.ts';
 
 const DESK = 'version: 1\nname: desk\nkind: module\nmodule: desk.ts\n';
 const SIM =
@@ -46,6 +47,7 @@ async function build(changes: Record<string, string> = {}): Promise<Submission> 
       }),
     scenarios: () => Promise.resolve(new Map()),
     env: () => undefined,
+    simulation: NO_SIMULATION,
     git: () => Promise.resolve(undefined),
     product: 'rollout-studio 1',
   });

@@ -7,6 +7,7 @@ import { formatProblem } from '../../../src/config/source/problem.ts';
 import { configSha, sideModelsOf } from '../../../src/config/submission.ts';
 import { buildSubmission } from '../../../src/config/submit.ts';
 import { memoryFiles } from '../../support/memoryFiles.ts';
+import { NO_SIMULATION } from '../../support/noSimulation.ts';
 
 const BATCH = 'desk.batch.yaml';
 const TOOLS = {
@@ -47,6 +48,7 @@ async function build(changes: Record<string, string> = {}, options: { noPerturb?
     bundle: () => Promise.reject(new Error('no module')),
     scenarios: () => Promise.reject(new Error('no scenarios')),
     env: (name) => (name === 'HOST' ? 'gpu-1' : undefined),
+    simulation: NO_SIMULATION,
     git: () => Promise.resolve(undefined),
     product: 'rollout-studio 1',
   });
@@ -139,8 +141,8 @@ describe('a simulated world', () => {
       'with names of tools, and keys of other kinds',
       world(`${MODEL}tools: [find]\nexpose: meta\nmodule: a.ts\n`),
       [
-        'desk.world.yaml:5:9: a simulated world takes its tools from files — Write `{ file: tools.json }`, a file ' +
-          'with the definitions.',
+        'desk.world.yaml:5:9: a simulated world takes its tools from files, modules, MCP servers, and recordings — ' +
+          'Write `{ file: tools.json }`, a file with the definitions.',
         'desk.world.yaml:6:1: a world of kind `simulated` has no `expose` — Remove it, or write `kind: code`.',
         'desk.world.yaml:7:1: a world of kind `simulated` has no `module` — Remove it, or write `kind: module`.',
       ],

@@ -8,6 +8,7 @@ import { fieldNames, placeholdersOf, taskField } from '../../../src/config/promp
 import { codeSha, configSha, modulesOf, submission, submissionSha } from '../../../src/config/submission.ts';
 import { type BuiltSubmission, buildSubmission, type SubmitPorts } from '../../../src/config/submit.ts';
 import { memoryFiles } from '../../support/memoryFiles.ts';
+import { NO_SIMULATION } from '../../support/noSimulation.ts';
 import { FILES } from './sample.ts';
 
 const ENV: Readonly<Record<string, string>> = { VLLM_URL: 'http://gpu:8000/v1', HOOK: 'https://hook/secret-path' };
@@ -37,6 +38,7 @@ async function build(
     },
     env: (name) => ENV[name],
     scenarios: () => Promise.reject(new Error('no code world')),
+    simulation: NO_SIMULATION,
     git: () => Promise.resolve({ commit: 'c0ffee', dirty: true }),
     product: 'rollout-studio 1',
     ...ports,

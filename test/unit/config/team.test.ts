@@ -15,6 +15,7 @@ import {
 } from '../../../src/config/submission.ts';
 import { buildSubmission } from '../../../src/config/submit.ts';
 import { memoryFiles } from '../../support/memoryFiles.ts';
+import { NO_SIMULATION } from '../../support/noSimulation.ts';
 
 const MODEL = 'model: { endpoint: "${env:VLLM_URL}", name: m }\n';
 const worker = (name: string, more = ''): string =>
@@ -207,6 +208,7 @@ describe('a team in a submission', () => {
       files,
       env: () => 'http://gpu:8000/v1',
       scenarios: () => Promise.reject(new Error('no code world')),
+      simulation: NO_SIMULATION,
       git: () => Promise.resolve(undefined),
       product: 'test',
       bundle: (path) =>

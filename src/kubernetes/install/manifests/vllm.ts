@@ -7,6 +7,7 @@ import type { InstallOptions, VllmOptions } from '../options.ts';
 import { parseStorage } from '../storage.ts';
 import { object, type Place } from './object.ts';
 import { folderOwner, secretEnv } from './pods.ts';
+import { modelArguments } from './vllmModels.ts';
 import { claimOf, dataVolume } from './volumes.ts';
 
 export const VLLM_PORT = 8000;
@@ -94,6 +95,7 @@ function container(options: VllmOptions): Readonly<Record<string, unknown>> {
         ? []
         : ['--enable-auto-tool-choice', '--tool-call-parser', options.toolParser]),
       ...(options.reasoningParser === undefined ? [] : ['--reasoning-parser', options.reasoningParser]),
+      ...modelArguments(options),
       // Metrics that rollouts show of each call, and a “busy” response instead of an endless queue.
       '--enable-per-request-metrics',
       '--enable-prompt-tokens-details',

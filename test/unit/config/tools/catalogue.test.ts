@@ -8,6 +8,7 @@ import { buildTools } from '../../../../src/config/submit.ts';
 import { CATALOGUE, CATALOGUE_NAMES } from '../../../../src/config/tools/mcp/catalogue.ts';
 import { type Machine, machineArgs } from '../../../../src/tools/mcp/machineArgs.ts';
 import { memoryFiles } from '../../../support/memoryFiles.ts';
+import { NO_SIMULATION } from '../../../support/noSimulation.ts';
 
 /** The command that `mcp: NAME` expands to, and its requirements. */
 async function named(name: string): Promise<{
@@ -29,6 +30,7 @@ async function named(name: string): Promise<{
     product: 'x',
     env: () => undefined,
     scenarios: () => Promise.reject(new Error('no code world')),
+    simulation: NO_SIMULATION,
     git: () => Promise.resolve(undefined),
     bundle: () => assert.fail('there is no module'),
   });

@@ -4,6 +4,7 @@ import { it } from 'node:test';
 import { loadAgent } from '../../../../src/config/load.ts';
 import { buildTools } from '../../../../src/config/submit.ts';
 import { memoryFiles } from '../../../support/memoryFiles.ts';
+import { NO_SIMULATION } from '../../../support/noSimulation.ts';
 
 const HEAD = "version: 1\nname: desk\nmodel: { endpoint: 'http://localhost:1/v1', name: x }\nprompt: hello\ntools:\n";
 const files = (tools: string): ReturnType<typeof memoryFiles> =>
@@ -22,6 +23,7 @@ it('secrets and limits reach their entries', async () => {
     product: 'x',
     env: () => undefined,
     scenarios: () => Promise.reject(new Error('no code world')),
+    simulation: NO_SIMULATION,
     git: () => Promise.resolve(undefined),
     bundle: (path: string) =>
       Promise.resolve({

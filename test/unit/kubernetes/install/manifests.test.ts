@@ -234,6 +234,19 @@ describe('options', () => {
 });
 
 describe('a model', () => {
+  test('that plays worlds gets the flags that it needs, unless the options have them', () => {
+    const args = (more: Partial<NonNullable<InstallInput['vllm']>> = {}): string[] => {
+      const model = 'Qwen/Qwen-AgentWorld-35B-A3B';
+      const [container] = specOf(create({ vllm: { model, ...more } }), 'rollout-studio-vllm').template.spec.containers;
+      return container.args;
+    };
+    const text = args().join(' ');
+    assert.match(text, /--max-model-len 262144 --reasoning-parser qwen3 --language-model-only --trust-remote-code/);
+    const own = args({ reasoningParser: 'other', arguments: ['--max-model-len=65536'] }).join(' ');
+    assert.match(own, /--reasoning-parser other .*--language-model-only --trust-remote-code .*--max-model-len=65536$/);
+    assert.doesNotMatch(own, /262144|qwen3/);
+  });
+
   test('requests GPUs of the nodes that have them, and reports when it is busy', () => {
     const objects = create({
       vllm: {
