@@ -10,7 +10,7 @@ import { checkNeeds } from './load/needs.ts';
 import { checkPlaceholders } from './load/placeholders.ts';
 import { type PromptText, Reading } from './load/reading.ts';
 import { checkScorer, type LoadedScorer, readScorer } from './load/scorer.ts';
-import { checkWorldTexts, type LoadedWorld, partsIn, readWorld } from './load/world.ts';
+import { checkWorldTexts, type LoadedWorld, partsIn, readWorld, type WorldParts } from './load/world.ts';
 import { basename, dirname } from './paths.ts';
 import { type BatchFile, batchFile } from './schema/batchFile.ts';
 import type { SandboxMode } from './schema/sandboxSection.ts';
@@ -117,6 +117,7 @@ export async function loadBatch(
   checkPrompts(reading, agent, dataset?.head ?? []);
   if (world !== undefined) checkWorldTexts(reading, world, dataset?.head ?? []);
   checkTogether(reading, parsed, value, options);
+  if (value.scorer?.kind === 'world' && world !== undefined) checkVerifier(reading, parsed, world);
   await checkSandbox(reading, parsed, value.sandbox);
   checkNeeds(reading, options.target === undefined ? value : { ...value, target: options.target }, agent, world);
   if (
@@ -195,6 +196,27 @@ async function checkSandbox(
   for (const key of ['read', 'write'] as const)
     for (const [index, written] of sandbox[key].entries())
       await reading.locate(parsed, ['sandbox', key, index], written, undefined, 'any');
+}
+
+/** Reports that a model plays what the verifier would judge. */
+function checkVerifier(reading: Reading, parsed: ParsedFile, { kind, name, nested }: WorldParts): void {
+  if (kind !== 'simulated') return;
+  const [real] = nested;
+  reading.report(parsed, ['scorer', 'kind'], {
+    code: 'conflict',
+    ...(real === undefined
+      ? {
+          message: `the world ${name} is played by a model and has no final state to verify`,
+          hint: 'Choose a scorer that judges the answer or the conversation, such as exact, module, or judge.',
+        }
+      : {
+          severity: 'warning',
+          message:
+            `the verifier of ${real.name} sees only its real state, so attempts that change something by a simulated ` +
+            'tool get no score',
+          hint: 'Route all tools that write to `real`, or choose another scorer, such as judge.',
+        }),
+  });
 }
 
 /** Reports settings of the batch that contradict each other. */

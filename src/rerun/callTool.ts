@@ -2,7 +2,7 @@
 import { sleep } from '../common/abort.ts';
 import { StudioError } from '../common/errors.ts';
 import { isJsonObject, type Json } from '../common/json.ts';
-import type { Ask, ToolHost, ToolOutcome, ToolSpec, WorldSession } from '../rollout/ports.ts';
+import type { Ask, Observed, ToolHost, ToolOutcome, ToolSpec, WorldSession } from '../rollout/ports.ts';
 import { type ToolRetries, withRetries } from '../rollout/tools/retries.ts';
 import { untrustedWork } from '../tools/builtins/readerThread/untrustedWork.ts';
 import { ClassedError } from '../trace/classedError.ts';
@@ -82,7 +82,9 @@ export async function callOnce(
           ),
         ),
     );
-    tell(host, spec, call, outcome.response);
+    const { source, real } = outcome;
+    const invented = source !== undefined && source !== 'recorded';
+    tell(host, spec, call, outcome.response, { made: true, invented, ...(real === undefined ? {} : { real }) });
     const result = outcome.full === undefined ? outcome.response : new TextDecoder().decode(outcome.full);
     return {
       status: 'ok',
@@ -95,7 +97,10 @@ export async function callOnce(
     if (signal.aborted || StudioError.is(thrown)) throw thrown;
     const error = ClassedError.from(thrown, 'tool_error');
     if (!isUndone(error.class))
-      tell(host, spec, call, error.recorded?.response ?? `Error (${error.class}): ${error.message}`);
+      tell(host, spec, call, error.recorded?.response ?? `Error (${error.class}): ${error.message}`, {
+        made: true,
+        invented: false,
+      });
     return {
       status: 'error',
       error: error.toTrace(),
@@ -105,8 +110,14 @@ export async function callOnce(
   }
 }
 
-function tell(host: CalledHost, { name }: ToolSpec, { id, arguments: args }: OneCall, response: Json): void {
-  if (isJsonObject(args)) host.observed?.({ id, name, arguments: args }, response);
+function tell(
+  host: CalledHost,
+  { name }: ToolSpec,
+  { id, arguments: args }: OneCall,
+  response: Json,
+  how: Observed,
+): void {
+  if (isJsonObject(args)) host.observed?.({ id, name, arguments: args }, response, how);
 }
 
 /** Runs a call with a time limit, which starts again whenever the call reports progress. */

@@ -2,6 +2,7 @@
  * Predicts a call of a rollout: a world that a model plays is told the calls before it, as the agent saw them, and
  * answers it. The call may be recorded, imported, or held before it is made. Nothing is recorded.
  */
+
 import path from 'node:path';
 import { workspaceRoot } from '../client/workspace.ts';
 import { StudioError } from '../common/errors.ts';
@@ -24,6 +25,7 @@ import { callDifference } from '../trace/prediction/callDifference.ts';
 import type { PredictionDifference } from '../trace/prediction/difference.ts';
 import { callsBefore } from '../trace/prediction/ofCall.ts';
 import type { Usage } from '../trace/schema.ts';
+import { howObserved } from '../trace/undone.ts';
 import { callOnce } from './callTool.ts';
 import { readWorldFile } from './drive/scenarioWorld.ts';
 import { type RolloutRecord, readRecord, toolCallAt } from './recordedCall.ts';
@@ -157,6 +159,14 @@ async function readPredictor(
     throw new StudioError('usage', `The world ${loaded.file.name} has no model that predicts (kind: ${loaded.kind}).`, {
       hint: 'Use a world file with `kind: simulated`. To make the call again in its own world, leave out --predict.',
     });
+  if (loaded.worlds.real !== undefined)
+    throw new StudioError(
+      'usage',
+      `The world ${loaded.file.name} has a real world, which predictions must not reach.`,
+      {
+        hint: 'Use a world file without `real`, whose `tools` have the definitions.',
+      },
+    );
   const { seed = DEFAULTS.seed } = model.start?.data ?? {};
   return {
     root,
@@ -171,17 +181,20 @@ async function readPredictor(
 }
 
 /** Tells a session the calls before one, in the order of their ends. Returns how many of them it knows. */
-async function tell(session: WorldSession, record: RolloutRecord, call: ToolSpan): Promise<number> {
+async function tell(session: WorldSession, record: RolloutRecord, predicted: ToolSpan): Promise<number> {
   const { model, argumentsOf, whole } = record;
   const known = new Set(session.specs.map(({ name }) => name));
-  const earlier = callsBefore(model, call).filter((one) => known.has(one.start.data.name));
+  const earlier = callsBefore(model, predicted).filter((one) => known.has(one.start.data.name));
   let told = 0;
   for (const one of earlier) {
     const seen = seenResponse(model, one);
     const args = await argumentsOf(one);
     if (seen === undefined) continue; // a recording without this result
     const { call: id, name } = one.start.data;
-    session.observed?.({ id, name, arguments: isJsonObject(args) ? args : {} }, await whole(seen));
+    const end = one.end?.data;
+    const origin = end?.m === undefined ? undefined : model.currentMessage(end.m)?.event.data.origin;
+    const call = { id, name, arguments: isJsonObject(args) ? args : {} };
+    session.observed?.(call, await whole(seen), howObserved(end, origin));
     told += 1;
   }
   return told;

@@ -3,7 +3,7 @@ import { isSameJson, type Json } from '../common/json.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { Part } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
-import { hasHappened, isMade, isObserved, isRepeated, isUndone } from '../trace/undone.ts';
+import { hasHappened, howObserved, isObserved, isRepeated, isUndone } from '../trace/undone.ts';
 import type { EffectResult } from './act/act.ts';
 import type { History } from './act/history.ts';
 import type { InsideCalls } from './act/insideCalls.ts';
@@ -137,8 +137,8 @@ export class LiveWorld {
   }
 
   /**
-   * Passes a call that has ended to a session whose state is what the agents saw. Returns whether the session is one:
-   * then there is nothing to repeat.
+   * Passes a call that has ended to a session whose state is what the agents saw. Returns whether that is all of its
+   * state that the call can change: then there is nothing to save or to repeat.
    */
   observe(world: WorldCall, done: EffectResult<'tool'>): boolean {
     if (this.#session.observed === undefined) return false;
@@ -146,7 +146,7 @@ export class LiveWorld {
       this.#observed.push({ world, done });
       tell(this.#session, { world, done });
     }
-    return true;
+    return this.#session.answeredBy?.(world.call.name) !== 'real';
   }
 
   /** Whether calls happened since the state was saved, or since it was opened. */
@@ -161,9 +161,11 @@ export class LiveWorld {
     this.#irreversible = undefined;
   }
 
-  /** Repeats a recorded call that the opened state does not contain. Throws ClassedError if that fails. */
+  /**
+   * Repeats a recorded call that the opened state does not contain, and that was observed. Throws ClassedError if that
+   * fails.
+   */
   async repeat(world: WorldCall, done: EffectResult<'tool'>): Promise<void> {
-    if (this.observe(world, done)) return;
     this.#since.push({ world, done });
     await this.#repeat({ world, done }).catch((error: unknown) => {
       if (!isKilled(error)) throw error;
@@ -175,8 +177,9 @@ export class LiveWorld {
    * Restores the state before a call that was made and counts as never having happened. If that is impossible, the
    * world is lost, and all later calls fail. `print` writes to the log of the call.
    */
-  undo(name: string, print: (text: string) => void): Promise<void> {
-    return this.#undo(`in a call to ${name}`, print);
+  async undo(name: string, print: (text: string) => void): Promise<void> {
+    if (this.#session.answeredBy?.(name) === 'simulated') return; // it cannot have changed anything
+    await this.#undo(`in a call to ${name}`, print);
   }
 
   async #undo(where: string, print: (text: string) => void): Promise<void> {
@@ -310,7 +313,8 @@ export class LiveWorld {
 
 function tell(session: WorldSession, { world, done }: EndedCall): void {
   const answer = responseOf(done);
-  if (answer !== undefined) session.observed?.(world.call, answer.response, isMade(done.end));
+  if (answer !== undefined)
+    session.observed?.(world.call, answer.response, howObserved(done.end, done.message?.origin));
 }
 
 /** Returns the response that the agent got, if it got one. */

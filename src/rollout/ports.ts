@@ -177,8 +177,10 @@ export interface ToolOutcome {
   /** Bytes of output beyond the maximum; `full` is the complete output. */
   readonly cut?: number;
   readonly full?: Uint8Array;
-  /** Where it comes from, if nothing was really called. */
-  readonly source?: 'simulated' | 'recorded';
+  /** Where it comes from, unless the tool itself returned it. */
+  readonly source?: 'simulated' | 'overlay' | 'recorded';
+  /** With `source: 'overlay'`: what the tool itself returned. */
+  readonly real?: Json;
   /** Of a recorded answer: the call that got it. */
   readonly recorded?: RecordedPlace;
 }
@@ -237,11 +239,29 @@ export interface WorldSession extends ToolHost {
   /** Returns the whole state, from which `open` can continue. Absent: this world has no snapshots. */
   snapshot?(signal: AbortSignal): Promise<Uint8Array>;
   /**
-   * For worlds whose state is only what the agents saw: receives each call that has ended, with the response that the
-   * agent got, in order, whoever answered it. To restore such a world, it receives the recorded calls, and none is
-   * repeated. `made`: false if the call never reached a tool: it was refused, or a rule answered it.
+   * For worlds whose state is what the agents saw: receives each call that has ended, with the response that the agent
+   * got, in order, whoever answered it. To restore such a world, it receives the recorded calls. None is repeated,
+   * except those that `answeredBy` calls real.
    */
-  observed?(call: ToolCall, response: Json, made?: boolean): void;
+  observed?(call: ToolCall, response: Json, how: Observed): void;
+  /**
+   * With `observed`: who answers the calls of a tool. Real ones have a state of their own: they count for snapshots,
+   * and are repeated to restore it. The others never change it. Absent: everything is simulated.
+   */
+  answeredBy?(tool: string): AnsweredBy;
+}
+
+/** `overlay`: reads the real answer, and changes it by what was simulated before. */
+export type AnsweredBy = 'real' | 'simulated' | 'overlay';
+
+/** How a call was answered. */
+export interface Observed {
+  /** A model, a rule, or a person wrote or changed the response: the real system does not know of it. */
+  readonly invented: boolean;
+  /** False if the call never reached a tool, or whoever answers instead of it: it was refused, or a rule answered. */
+  readonly made: boolean;
+  /** Of an overlay: what the real system returned. */
+  readonly real?: Json;
 }
 
 export interface World {

@@ -49,20 +49,19 @@ export function conversationOf(recording: TrajectoryModel): number[] {
 }
 
 /**
- * Returns the calls of a world that its newest snapshot does not contain, in the order in which they ended. Throws
- * ClassedError `world_error` if one of them changed the world and must not be repeated.
+ * Returns the calls of a world in the order in which they ended. Throws ClassedError `world_error` if one that its
+ * newest snapshot does not contain changed the world and must not be repeated. `tools`: those of the world.
  */
-export function callsSinceSnapshot(
+export function callsOfWorld(
   history: History,
   recording: TrajectoryModel,
   tools: ReadonlySet<string>,
   rolloutSeed: number,
 ): RecordedWorldCall[] {
   const covered = history.snapshot?.seq ?? 0;
-  const since = history
-    .endedCalls(1)
-    .filter(({ name, end }) => tools.has(name) && (end?.seq ?? 0) > covered && hasHappened(end?.data));
-  const lost = since.find(
+  const all = history.endedCalls(1).filter(({ name }) => tools.has(name));
+  const since = new Set(all.filter(({ end }) => (end?.seq ?? 0) > covered && hasHappened(end?.data)));
+  const lost = [...since].find(
     ({ seq, start, end }) =>
       start.effect === 'irreversible' && (history.changing.has(seq) || end?.data.status === 'ok'),
   );
@@ -72,9 +71,11 @@ export function callsSinceSnapshot(
       `The final state of the world cannot be restored: ${lost.name} is irreversible, was called after the newest ` +
         'snapshot, and must not be repeated.',
     );
-  return since
-    .filter(({ seq, start }) => isRepeated(start.effect, history.changing.has(seq)))
-    .map((action) => ({ world: worldCall(action, history, recording, rolloutSeed), done: resultOf(action) }));
+  return all.map((action) => ({
+    world: worldCall(action, history, recording, rolloutSeed),
+    done: resultOf(action),
+    repeats: since.has(action) && isRepeated(action.start.effect, history.changing.has(action.seq)),
+  }));
 }
 
 function worldCall(

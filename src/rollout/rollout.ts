@@ -14,7 +14,7 @@ import { AgentFactory, rolloutSeed } from './loop/agentFactory.ts';
 import { Limits } from './loop/limits.ts';
 import { argsOf, type RolloutOrder } from './orders.ts';
 import type { ToolHost } from './ports.ts';
-import { callsSinceSnapshot, recordedConversation, recordedEnding } from './rescoring.ts';
+import { callsOfWorld, recordedConversation, recordedEnding } from './rescoring.ts';
 import { begin, type RunningRollout } from './running.ts';
 import { type FinalState, scoreOf, taskToScore } from './scoring.ts';
 import { Stop, settledWithin } from './stop.ts';
@@ -233,7 +233,7 @@ export class Rollout {
       if (world === undefined) return ending;
       this.#opened.world = world;
       const names = new Set(world.session.specs.map(({ name }) => name));
-      await world.catchUp(callsSinceSnapshot(history, recording, names, rolloutSeed(job)));
+      await world.catchUp(callsOfWorld(history, recording, names, rolloutSeed(job)));
       return ending;
     } catch (thrown) {
       const failed = endingOf(thrown, ending.answer, false);

@@ -5,7 +5,7 @@ import { predictionDifference, SeenValues } from '../trace/prediction/difference
 import { PREDICTION_SCORER } from '../trace/prediction/statistics.ts';
 import { compileCondition, type Query } from '../trace/query.ts';
 import type { EventData, TraceError } from '../trace/schema.ts';
-import { hasHappened, isMade, isObserved } from '../trace/undone.ts';
+import { hasHappened, howObserved, isObserved } from '../trace/undone.ts';
 import type { EffectResult } from './act/act.ts';
 import type { History } from './act/history.ts';
 import type { RolloutJob } from './job.ts';
@@ -206,7 +206,7 @@ export class Shadow {
     const session = await this.#session().catch(() => undefined); // reported where it predicts
     if (session?.specs.some(({ name }) => name === request.name) !== true) return;
     const called = { id: request.call, name: request.name, arguments: argumentsOf(request.arguments) };
-    session.observed?.(called, real, isMade(end));
+    session.observed?.(called, real, howObserved(end, undefined));
   }
 
   #questions({ request, span, agent, step, seed }: PendingCall, lost: number | undefined, stop: Stop): Questions {

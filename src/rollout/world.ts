@@ -27,6 +27,8 @@ const IDLE_MS = 1_500;
 export interface RecordedWorldCall {
   readonly world: WorldCall;
   readonly done: EffectResult<'tool'>;
+  /** Whether the newest snapshot does not contain it, so that it is repeated in a world with a state of its own. */
+  readonly repeats: boolean;
 }
 
 /** The world of one rollout: its session, the order of its calls, its snapshots, and how to restore it after a loss. */
@@ -221,11 +223,12 @@ export class RolloutWorld {
   }
 
   /**
-   * Repeats recorded calls, without recording, that the opened state does not contain. Throws ClassedError
-   * `world_error` if one fails.
+   * Observes recorded calls, and repeats, without recording, those that the opened state does not contain. Throws
+   * ClassedError `world_error` if one fails.
    */
   async catchUp(calls: readonly RecordedWorldCall[]): Promise<void> {
-    for (const { world, done } of calls) {
+    for (const { world, done, repeats } of calls) {
+      if (this.#live.observe(world, done) || !repeats) continue;
       try {
         await this.#live.repeat(world, done);
       } catch (error) {

@@ -97,7 +97,8 @@ export type Check = z.infer<typeof check>;
 
 // ---- results of outside effects -------------------------------------------------------------------------------
 
-export const source = z.enum(['live', 'recorded', 'simulated', 'edited', 'observed', 'imported']);
+/** `overlay`: the real answer, as a model changed it by what it had simulated before. */
+export const source = z.enum(['live', 'recorded', 'simulated', 'overlay', 'edited', 'observed', 'imported']);
 export type Source = z.infer<typeof source>;
 export const effect = z.enum(['pure', 'restorable', 'irreversible']);
 export type Effect = z.infer<typeof effect>;
@@ -220,6 +221,8 @@ const eventData = {
       recorded: recordedPlace.optional(),
       /** The rule that changed the call; `result` is then what the tool really returned. */
       injected: z.string().optional(),
+      /** With `source: overlay`: what the real tool returned. */
+      real: json.optional(),
       /** The tool was never called: the rule answered. */
       made: z.literal(false).optional(),
       /** Failed calls before the last one. `ms` includes all of them. */

@@ -1,4 +1,5 @@
 /** Which calls of a world count as having happened: only those are repeated to restore its state. */
+import type { Json } from '../common/json.ts';
 import type { Effect, ErrorClass, EventData } from './schema.ts';
 
 /** Errors of calls that ended no other way than by being interrupted, or together with the world's session. */
@@ -26,9 +27,20 @@ export function isObserved(end: EventData['tool.end'] | undefined): boolean {
   return errorClass === undefined || (errorClass !== 'infrastructure' && (end.made === false || !isUndone(errorClass)));
 }
 
-/** Returns whether the call reached a tool, or whoever answered instead of it, and not only a rule or a check. */
-export function isMade(end: EventData['tool.end'] | undefined): boolean {
-  return end?.made !== false && (end?.error === undefined || !NOT_MADE.has(end.error.class));
+/**
+ * Returns how a call was answered, for a world that observes it. `origin`: of the message with the response; an edit
+ * has its own.
+ */
+export function howObserved(
+  end: EventData['tool.end'] | undefined,
+  origin: EventData['message']['origin'] | undefined,
+): { readonly invented: boolean; readonly made: boolean; readonly real?: Json } {
+  if (end === undefined) return { invented: true, made: false };
+  const { source, injected, real, error } = end;
+  const made = end.made !== false && (error === undefined || !NOT_MADE.has(error.class));
+  const isReal = source === 'live' || source === 'recorded';
+  const invented = !isReal || injected !== undefined || origin === 'edited';
+  return { invented, made, ...(real === undefined ? {} : { real }) };
 }
 
 /** Returns whether the call of a world with this end happened, so that it may have changed the world. */

@@ -7,6 +7,7 @@ import type { TaskRecord } from '../trace/task.ts';
 import { codeWorld } from './code/open.ts';
 import { moduleWorld } from './module.ts';
 import { recordedWorld } from './recorded/open.ts';
+import { hybridWorld } from './simulated/hybrid.ts';
 import { simulatedWorld } from './simulated/open.ts';
 
 /** Returns the submitted world, whose sessions run in the environment of their rollout. `judges`: it is the scorer. */
@@ -19,8 +20,12 @@ export function openWorld(submitted: SubmittedWorld, environment: ToolEnvironmen
         ...codeWorld(submitted, environment, judges),
         about: (task) => aboutScenario(submitted, task),
       };
-    case 'simulated':
-      return simulatedWorld(submitted);
+    case 'simulated': {
+      const real = submitted.worlds?.real;
+      return real === undefined
+        ? simulatedWorld(submitted)
+        : hybridWorld(submitted, openWorld(real, environment, judges));
+    }
     case 'recorded':
       return recordedWorld(
         submitted,

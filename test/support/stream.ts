@@ -174,9 +174,10 @@ export class Stream {
       made?: false;
       result?: Json;
       source?: EventData['tool.end']['source'];
+      real?: Json;
     } = {},
   ): number {
-    const { injected, made, result } = over;
+    const { injected, made, result, real } = over;
     const envelope = { span, ...(over.agent === undefined ? {} : { agent: over.agent }) };
     const m = this.message('tool', [{ type: 'tool_call_response', id, response }], 'tool', envelope);
     return this.add(
@@ -186,6 +187,7 @@ export class Stream {
         m,
         ms: over.ms ?? 12,
         source: over.source ?? 'live',
+        ...(real === undefined ? {} : { real }),
         ...(over.error === undefined ? {} : { error: over.error }),
         ...(injected === undefined ? {} : { injected }),
         ...(made === undefined ? {} : { made }),

@@ -54,7 +54,9 @@ export async function readSimulation(
         },
       ],
     });
-  const tools = await readTools(reading, parsed, value.tools);
+  checkRoute(reading, parsed, value);
+  // A real world has the definitions of its tools.
+  const tools = value.tools === undefined && parsed.has(['real']) ? [] : await readTools(reading, parsed, value.tools);
   const texts: Partial<Record<SimulationPart, PromptText>> = {};
   const { state, demonstrations } = value;
   let complete = value.model !== undefined;
@@ -73,6 +75,26 @@ export async function readSimulation(
     ...(typeof state === 'object' ? { state } : {}),
     ...(typeof demonstrations === 'object' ? { demonstrations } : {}),
   };
+}
+
+function checkRoute(reading: Reading, parsed: ParsedFile, { route = [] }: Partial<WorldFile>): void {
+  if (parsed.has(['route']) && !parsed.has(['real']))
+    reading.report(parsed, ['route'], {
+      code: 'conflict',
+      message: '`route` needs `real`: without a real world, the model simulates all tools',
+      hint: 'Add `real: { world: library.world.yaml }`, or remove `route`.',
+    });
+  const seen = new Set<string>();
+  for (const [index, { tools }] of route.entries())
+    for (const [position, pattern] of tools.entries()) {
+      if (seen.has(pattern))
+        reading.report(parsed, ['route', index, 'tools', position], {
+          code: 'conflict',
+          message: `\`${pattern}\` is already in an earlier route, which applies`,
+          hint: 'Remove one of them.',
+        });
+      seen.add(pattern);
+    }
 }
 
 async function readTools(

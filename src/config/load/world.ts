@@ -138,6 +138,13 @@ export async function readWorld(
       message: `${otherwise.file.name} does not know the calls that the recording has answered`,
       hint: 'Name a world of kind `simulated`.',
     });
+  const hidden = nested.worlds?.real;
+  if (hidden?.kind === 'code' && hidden.file.expose === 'meta')
+    reading.report(parsed, ['real', 'world'], {
+      code: 'conflict',
+      message: `${hidden.file.name} hides its tools behind two others (\`expose: meta\`)`,
+      hint: 'Use `expose: tools` there: the model needs the definitions of the tools that it simulates.',
+    });
   let world: LoadedWorld | undefined;
   if (complete !== undefined && nested.worlds !== undefined && (value.user === undefined || userPrompt !== undefined)) {
     const loaded = { path, parsed, worlds: nested.worlds, ...(userPrompt === undefined ? {} : { userPrompt }) };

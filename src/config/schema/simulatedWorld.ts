@@ -9,6 +9,19 @@ import { amount, choice, duration, expects, fault, group, listOf, path, text, wh
 export const WORLD_DOMAINS = ['mcp', 'search', 'terminal', 'swe', 'android', 'web', 'os'] as const;
 export type WorldDomain = (typeof WORLD_DOMAINS)[number];
 
+/** Who answers the calls of a tool, if a real system is simulated. */
+export const ROUTES = ['real', 'simulated', 'overlay'] as const;
+
+const route = z.strictObject({
+  tools: listOf(text('find_*', 'the name of a tool'), 'a list of tools', '["find_*"]')
+    .min(1, expects('at least one tool', '["find_*"]'))
+    .describe('Names of tools. `*` stands for any text.'),
+  by: choice(ROUTES).describe(
+    '`real`: the tool itself. `simulated`: the model. `overlay`: the tool itself, which must be `pure`, and the ' +
+      'model changes its answer by what it has simulated before.',
+  ),
+});
+
 /** An entry of `tools` of a simulated world. */
 const toolFile = z.strictObject({
   file: path('tools.json').describe(
@@ -157,5 +170,11 @@ export const simulatedWorldKeys = {
   real: z
     .strictObject({ world: worldPath.describe('The world file. Its own `perturb` and `user` do not apply.') })
     .optional()
-    .describe('With `kind: simulated`: the real world whose tools are simulated.'),
+    .describe('With `kind: simulated`: the real world whose tools are simulated, except as `route` says.'),
+  route: listOf(route, 'a list of routes', '[{ tools: ["find_*"], by: real }]')
+    .optional()
+    .describe(
+      'With `real`: who answers the calls of which tools. The first route that names a tool applies. The model ' +
+        'simulates all others.',
+    ),
 } as const;

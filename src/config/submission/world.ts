@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { WORLD_EXPOSE, WORLD_FORMATS, WORLD_VERIFIERS } from '../schema/codeWorld.ts';
 import { NESTED_WORLDS, type NestedWorldKey } from '../schema/nestedWorld.ts';
 import { WORLD_MATCHES } from '../schema/recordedWorld.ts';
-import { SIMULATION_PARTS, WORLD_DOMAINS } from '../schema/simulatedWorld.ts';
+import { ROUTES, SIMULATION_PARTS, WORLD_DOMAINS } from '../schema/simulatedWorld.ts';
 import { jsonObject, needs, position, sha, submittedModel, submittedModels, submittedModule } from './parts.ts';
 import { submittedRule } from './rule.ts';
 import { submittedTools } from './tools.ts';
@@ -151,6 +151,8 @@ const simulatedWorld = z.object({
   /** Those that are data, such as recorded calls: what looks like a placeholder in them is none. */
   literal: z.array(z.enum(SIMULATION_PARTS)).optional(),
   sources: simulationSources.optional(),
+  /** Who answers the calls of which tools of `worlds.real`: patterns of names, the first that matches. */
+  route: z.array(z.object({ tools: z.array(z.string()), by: z.enum(ROUTES) })).optional(),
 });
 export type SubmittedSimulatedWorld = z.infer<typeof simulatedWorld>;
 

@@ -147,6 +147,7 @@ export function submittedSimulatedWorld(world: LoadedSimulatedWorld, root: strin
     ...(file.context === undefined ? {} : { context: file.context }),
     definitions: simulation.tools.flatMap((tools) => ('definitions' in tools ? tools.definitions : [])),
     texts: Object.fromEntries(texts),
+    ...(file.route === undefined ? {} : { route: file.route }),
   };
 }
 

@@ -96,6 +96,8 @@ function toolScopes(span: ToolSpan, context: ScopeContext): Scope[] {
       ),
     );
   }
+  if (span.end?.data.real !== undefined)
+    scopes.push(scope('Real Result', fixed([valueNode('result', span.end.data.real, options(context))])));
   const seen = model.seenOf(span);
   if (seen !== undefined)
     scopes.push(scope('Seen by the Agent (injected)', fixed([valueNode('seen', seen, options(context))])));

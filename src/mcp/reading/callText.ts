@@ -17,6 +17,7 @@ export const CALL_PARTS = [
   'all',
   'arguments',
   'result',
+  'real',
   'seen',
   'provenance',
   'predicted',
@@ -51,7 +52,8 @@ export async function callTexts(
   const predictions = predictionsOf(model, span.seq);
   if (predictions.length > 0)
     texts.predicted = predictions.map(({ data }) => predictionText(model, span, data)).join('\n\n');
-  const { injected, made } = span.end?.data ?? {};
+  const { injected, made, real } = span.end?.data ?? {};
+  if (real !== undefined) texts.real = await whole(real);
   if (injected !== undefined) texts.rule = `${injected}${made === false ? ' (the tool was never called)' : ''}`;
   const error = span.end?.data.error;
   if (error !== undefined)

@@ -310,7 +310,9 @@ export class History {
 
 /** Returns whether a rule changed the result of a call, so that the real one is compared when the call is repeated. */
 function isAltered(event: TraceEvent): boolean {
-  return event.kind === 'tool.end' && event.data.injected !== undefined && event.data.cut === undefined;
+  if (event.kind !== 'tool.end') return false;
+  const { injected, cut, real } = event.data;
+  return real !== undefined || (injected !== undefined && cut === undefined);
 }
 
 /** Returns a text to compare tool calls. */

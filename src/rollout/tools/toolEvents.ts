@@ -52,6 +52,7 @@ export function successOf(
     ...(result.recorded === undefined ? {} : { recorded: result.recorded }),
     ...(injected === undefined ? {} : { injected }),
     ...(seen === undefined ? {} : { result: result.response }),
+    ...(result.real === undefined ? {} : { real: result.real }),
     ...(result.cut === undefined ? {} : { cut: result.cut }),
   };
   const base = { message: { role: 'tool', parts, origin: 'tool', ...envelope } as const, changes: result.changes };

@@ -236,6 +236,8 @@ function writeToolEnd(
     maxLines: detail.value,
     note: note === '' ? undefined : note,
   });
+  if (end.data.real !== undefined)
+    page.line('real', valueText(end.data.real, detail.full), { maxLines: detail.value, labelStyle: 'yellow' });
   const seen = model.seenOf(span);
   if (seen !== undefined)
     page.line('seen', valueText(seen, detail.full), { maxLines: detail.value, labelStyle: 'yellow' });

@@ -38,9 +38,10 @@ function changedData(event: TraceEvent, change: ValueChange): TraceEvent['data']
       return value === event.data.arguments ? event.data : { ...event.data, arguments: value };
     }
     case 'tool.end': {
-      if (event.data.result === undefined) return event.data;
-      const result = change.json(event.data.result);
-      return result === event.data.result ? event.data : { ...event.data, result };
+      const result = event.data.result === undefined ? undefined : change.json(event.data.result);
+      const real = event.data.real === undefined ? undefined : change.json(event.data.real);
+      if (result === event.data.result && real === event.data.real) return event.data;
+      return { ...event.data, ...(result === undefined ? {} : { result }), ...(real === undefined ? {} : { real }) };
     }
     case 'world.diff': {
       const changes = changeAll(event.data.changes, (item) => changeOfWorld(item, change));

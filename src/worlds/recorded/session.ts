@@ -1,7 +1,7 @@
 import type { Json } from '../../common/json.ts';
 import { nounFor } from '../../common/text.ts';
 import type { SubmittedRecordedWorld } from '../../config/submission/world.ts';
-import type { ToolCall, ToolCallContext, ToolOutcome, ToolSpec, WorldSession } from '../../rollout/ports.ts';
+import type { Observed, ToolCall, ToolCallContext, ToolOutcome, ToolSpec, WorldSession } from '../../rollout/ports.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import { type RecordedAnswer, type RecordedTool, recordedAnswer } from '../../trace/recordedCalls/schema.ts';
 import { type Attempt, comparable, type Entry, keyOf } from './recordedCalls.ts';
@@ -87,10 +87,10 @@ export class RecordedSession implements WorldSession {
     return this.#answered(chosen, await this.#answerOf(chosen.entry, context.signal));
   }
 
-  observed(call: ToolCall, response: Json, made = true): void {
+  observed(call: ToolCall, response: Json, how: Observed): void {
     const { otherwise } = this.#parts;
-    if (made) this.#pass({ name: call.name, key: keyOf(call.name, call.arguments) }, comparable(response));
-    otherwise?.observed?.(call, response, made);
+    if (how.made) this.#pass({ name: call.name, key: keyOf(call.name, call.arguments) }, comparable(response));
+    otherwise?.observed?.(call, response, how);
   }
 
   async close(): Promise<void> {

@@ -6,6 +6,7 @@ import { actionOf, observationText } from '../../config/simulation/text.ts';
 import type { SubmittedSimulatedWorld } from '../../config/submission/world.ts';
 import type {
   Ask,
+  Observed,
   SideQuestion,
   ToolCall,
   ToolCallContext,
@@ -39,7 +40,7 @@ export function simulatedWorld(submitted: SubmittedSimulatedWorld): World {
 }
 
 /** Throws ClassedError `world_error` if a text uses a field that the task lacks. */
-function filled({ texts, literal, name }: SubmittedSimulatedWorld, task: TaskRecord): SimulationTexts {
+export function filled({ texts, literal, name }: SubmittedSimulatedWorld, task: TaskRecord): SimulationTexts {
   return Object.fromEntries(
     Object.entries(texts).map(([part, text]) => {
       if (literal?.some((one) => one === part) === true) return [part, text];
@@ -54,7 +55,8 @@ function filled({ texts, literal, name }: SubmittedSimulatedWorld, task: TaskRec
   );
 }
 
-class SimulatedSession implements WorldSession {
+/** What the model plays. Its state is what `observed` has received. */
+export class SimulatedSession implements WorldSession {
   readonly specs: readonly ToolSpec[];
   readonly #world: SubmittedSimulatedWorld;
   readonly #system: string;
@@ -76,10 +78,12 @@ class SimulatedSession implements WorldSession {
     }));
   }
 
-  async call({ name, arguments: args }: ToolCall, { ask }: ToolCallContext): Promise<ToolOutcome> {
+  /** `real`: what a real system has returned, which the model changes by what it has answered before. */
+  async call({ name, arguments: args }: ToolCall, { ask }: ToolCallContext, real?: Json): Promise<ToolOutcome> {
     if (ask === undefined)
       throw new ClassedError('world_error', 'A simulated world answers only in a rollout: its model is not available.');
-    const messages = messagesFor(this.#system, this.#state, this.#turns, actionOf(name, args));
+    const next = { action: actionOf(name, args), ...(real === undefined ? {} : { real: observationText(real) }) };
+    const messages = messagesFor(this.#system, this.#state, this.#turns, next);
     for (let tried = 0; tried < TRIES; tried++) {
       const reply = await this.#ask(ask, messages);
       const observation = observationOf(reply);
@@ -119,8 +123,12 @@ class SimulatedSession implements WorldSession {
     }
   }
 
-  observed({ name, arguments: args }: ToolCall, response: Json): void {
-    this.#turns.push({ action: actionOf(name, args), observation: observationText(response) });
+  observed({ name, arguments: args }: ToolCall, response: Json, { real }: Observed): void {
+    this.#turns.push({
+      action: actionOf(name, args),
+      ...(real === undefined ? {} : { real: observationText(real) }),
+      observation: observationText(response),
+    });
   }
 
   close(): Promise<void> {

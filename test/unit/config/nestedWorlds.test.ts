@@ -116,6 +116,32 @@ describe('a world that contains another one', () => {
     assert.ok(!sideModelsOf(submission).some(({ side }) => side === 'user'));
   });
 
+  it('needs no definitions of its tools, which the inner one has, and is sent with its routes', async () => {
+    const { submission } = await build({
+      'sim.world.yaml': `${OUTER}real: { world: real/desk.world.yaml }\nroute: [{ tools: ["find_*"], by: overlay }]\n`,
+    });
+    assert.ok(submission.world?.kind === 'simulated');
+    assert.deepEqual(submission.world.definitions, []);
+    assert.deepEqual(submission.world.route, [{ tools: ['find_*'], by: 'overlay' }]);
+  });
+
+  it('is no world whose final state a verifier can see, unless all writes are real', async () => {
+    const scorer = { [BATCH]: FILES[BATCH]!.replace('exact', 'world') };
+    const problems = async (changes: Record<string, string>): Promise<string[]> => {
+      const loaded = await loadBatch(memoryFiles({ ...FILES, ...scorer, ...changes }), BATCH, { root: '/w' });
+      return loaded.problems.map((problem) => formatProblem(problem, '/w'));
+    };
+    assert.deepEqual(await problems({}), [
+      'desk.batch.yaml:5:17: warning: the verifier of desk sees only its real state, so attempts that change ' +
+        'something by a simulated tool get no score — Route all tools that write to `real`, or choose another ' +
+        'scorer, such as judge.',
+    ]);
+    assert.deepEqual(await problems({ 'sim.world.yaml': `${OUTER}${TOOLS}` }), [
+      'desk.batch.yaml:5:17: the world sim is played by a model and has no final state to verify — Choose a scorer ' +
+        'that judges the answer or the conversation, such as exact, module, or judge.',
+    ]);
+  });
+
   it('has another configuration if the inner one has, and other code if its module has', async () => {
     const [was, code, settings] = await Promise.all([
       build(),
@@ -161,6 +187,30 @@ describe('a world that contains another one', () => {
       'a simulated one as the real one',
       { 'real/desk.world.yaml': `${OUTER}tools: [{ file: ../tools.json }]\n` },
       ['sim.world.yaml:6:16: the real world, sim, is simulated itself — Name a world whose tools exist.'],
+    ],
+    [
+      'one that hides its tools',
+      {
+        'awm/gen_scenario.jsonl': '{"name":"shop"}\n',
+        'real/desk.world.yaml':
+          'version: 1\nname: awm\nkind: code\nformat: awm\nfrom: ../awm/\nscenario: shop\nexpose: meta\n',
+      },
+      [
+        'sim.world.yaml:6:16: awm hides its tools behind two others (`expose: meta`) — Use `expose: tools` there: ' +
+          'the model needs the definitions of the tools that it simulates.',
+      ],
+    ],
+    [
+      'none for its routes, or two routes for a tool',
+      {
+        'sim.world.yaml':
+          `${OUTER}${TOOLS}route:\n  - { tools: [find, "l*"], by: real }\n` + '  - { tools: [find], by: overlay }\n',
+      },
+      [
+        'sim.world.yaml:7:3: `route` needs `real`: without a real world, the model simulates all tools — Add ' +
+          '`real: { world: library.world.yaml }`, or remove `route`.',
+        'sim.world.yaml:8:15: `find` is already in an earlier route, which applies — Remove one of them.',
+      ],
     ],
     [
       'one with an error, in its file',

@@ -84,6 +84,9 @@ async function open(
   return { session, log, ask: (name, key) => ask(session, name, { key }, log) };
 }
 
+/** How a call ends that a tool, or the recording, has answered. */
+const MADE = { made: true, invented: false };
+
 /** Makes a call as a rollout does, and returns what the agent sees. */
 async function ask(session: WorldSession, name: string, args: JsonObject, log: string[] = []): Promise<Json> {
   const call = { id: 'c', name, arguments: args };
@@ -94,7 +97,7 @@ async function ask(session: WorldSession, name: string, args: JsonObject, log: s
     assert.ok(error instanceof ClassedError && error.class === 'tool_error', String(error));
     response = error.recorded?.response ?? `Error (${error.class}): ${error.message}`;
   }
-  session.observed?.(call, response);
+  session.observed?.(call, response, MADE);
   return response;
 }
 
@@ -188,9 +191,9 @@ describe('a world recorded as a sequence', () => {
   it('still answers when the agent saw something else, and ignores calls that reached no tool', async () => {
     const { session, ask } = await open([ONE]);
     const call = { id: 'c', name: 'write', arguments: { key: 'a' } };
-    session.observed(call, 'Error (tool_error): 503', false); // a rule answered
+    session.observed(call, 'Error (tool_error): 503', { made: false, invented: true }); // a rule answered
     assert.equal(await ask('read', 'a'), 1);
-    session.observed(call, 'cut off'); // a rule changed the result
+    session.observed(call, 'cut off', { made: true, invented: true }); // a rule changed the result
     assert.equal(await ask('read', 'a'), 10);
   });
 
@@ -205,7 +208,8 @@ describe('a world recorded as a sequence', () => {
     ] as const)
       seen.push([name, key, await first.ask(name, key)]);
     const second = await open([ONE]);
-    for (const [name, key, response] of seen) second.session.observed({ id: 'c', name, arguments: { key } }, response);
+    for (const [name, key, response] of seen)
+      second.session.observed({ id: 'c', name, arguments: { key } }, response, MADE);
     assert.equal(await second.ask('read', 'a'), await first.ask('read', 'a'));
   });
 });

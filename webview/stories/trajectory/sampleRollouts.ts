@@ -322,6 +322,25 @@ export function perturbed(): TraceEvent[] {
   return s.events;
 }
 
+/** Of the tools of its world, one is real, one simulated, and one an overlay. */
+export function hybrid(): TraceEvent[] {
+  const s = new Stream();
+  s.start();
+  s.message('user', 'Lend Riverglass to Ada Byron.');
+  const call = (id: string, name: string, args: JsonObject, response: Json, over: Parameters<Stream['toolEnd']>[3]) => {
+    s.model('', [{ id, name, arguments: args }]);
+    s.toolEnd(s.toolStart(id, name, args), id, response, over);
+  };
+  const loans = [{ loan_id: 17, title: 'Northbound', due: '2026-05-08' }];
+  call('c1', 'find_member', { name: 'Ada' }, [{ member_id: 'M-204', name: 'Ada Byron' }], {});
+  const lent = { loan_id: 18, title: 'Riverglass', due: '2026-05-22' };
+  call('c2', 'check_out', { member_id: 'M-204', book_id: 'B-219' }, lent, { source: 'simulated', ms: 812 });
+  call('c3', 'list_loans', { member_id: 'M-204' }, [...loans, lent], { source: 'overlay', real: loans, ms: 954 });
+  s.model('Riverglass is due on 2026-05-22.');
+  s.end();
+  return s.events;
+}
+
 /** Many steps, for lists that scroll. */
 export function long(steps: number): TraceEvent[] {
   const s = new Stream();

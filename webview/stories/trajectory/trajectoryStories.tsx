@@ -19,6 +19,7 @@ import { asked, predicted } from './predicted.ts';
 import { inRecordedWorld } from './recordedRollout.ts';
 import {
   desk,
+  hybrid,
   INSTRUCTION,
   imported,
   long,
@@ -209,6 +210,7 @@ page('held-predict-ran', () => ranDesk(), { seq: heldCall, predictions: [asked(h
 page('recorded-answer', inRecordedWorld, { seq: at(inRecordedWorld(), 'tool.start', 1) });
 page('recorded-in-file', inRecordedWorld, { seq: at(inRecordedWorld(), 'tool.start', 2) });
 page('not-recorded', inRecordedWorld, { seq: at(inRecordedWorld(), 'tool.start', 3) });
+page('overlay', hybrid, { seq: at(hybrid(), 'tool.start', 2) });
 page('team', office);
 page('mail', office, { seq: at(office(), 'model.start', 5), tab: 'messages' });
 page('running', running, { live: 'I look at both loans and renew them, one after the ', rest: restOfRunning });

@@ -32,6 +32,7 @@ export const SOURCES: Readonly<Record<string, string>> = {
   live: 'this run',
   recorded: 'replayed from a recording',
   simulated: 'written by the model that plays the world',
+  overlay: 'real, changed by the model that plays the world',
   edited: 'edited',
   observed: 'observed',
   imported: 'imported',

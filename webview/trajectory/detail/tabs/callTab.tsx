@@ -86,6 +86,7 @@ function ToolCall({
   const result = model.resultOf(span);
   const seen = model.seenOf(span);
   const notMade = span.end?.data.made === false;
+  const real = span.end?.data.real;
   const error = span.end?.data.error;
   const changes = model.diffsOf(span.seq).flatMap((diff) => diff.data.changes);
   const aside = error !== undefined || changes.length > 0;
@@ -159,6 +160,9 @@ function ToolCall({
             </>
           )}
         />
+        {real !== undefined && (
+          <ValueView title="What the real tool returned" value={real} blobs={blobs} {...actions} />
+        )}
         {otherScoresOf(model, span.seq).map(({ seq, data }) => (
           <Fields key={seq} data={data} title="Score of this call" />
         ))}
