@@ -20,7 +20,7 @@ const isShadow = (body: JsonObject): boolean => body['model'] === 'twin-model' |
 const MARKS = { format: 5, factuality: 4, consistency: 5, realism: 4, quality: 4 };
 
 describe('a shadow', { timeout: 240_000 }, () => {
-  it('predicts each call once and scores it once, although its worker is killed again and again @deep', async (test) => {
+  it('predicts each call once and scores it once, although its worker is killed repeatedly @deep', async (test) => {
     const random = new Random();
     test.diagnostic(`TEST_SEED=${random.seed}`);
     await using store = new TestStore();
@@ -39,8 +39,8 @@ describe('a shadow', { timeout: 240_000 }, () => {
       if (body['model'] === 'critic-model')
         answerText(
           response,
-          `<final_evaluation>\n\`\`\`json\n${JSON.stringify({ strengths: [], weaknesses: [], scores: MARKS })}\n\`\`\`\n` +
-            '</final_evaluation>',
+          `<final_evaluation>\n\`\`\`json\n` +
+            `${JSON.stringify({ strengths: [], weaknesses: [], scores: MARKS })}\n\`\`\`\n</final_evaluation>`,
         );
       else answerText(response, body['model'] === 'twin-model' ? `{"turn": ${turn}, "more": 1}` : `{"turn": ${turn}}`);
     });

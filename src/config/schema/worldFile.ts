@@ -69,8 +69,8 @@ export const worldFile = z.strictObject({
   shadow: shadowSection
     .optional()
     .describe(
-      'A world that predicts each tool call before it is made. The agent does not see the prediction; the score of the ' +
-        'call says how far it agrees with the response.',
+      'A world that predicts each tool call before it is made. The agent does not see the prediction; the score of ' +
+        'the call says how far it agrees with the response.',
     ),
 });
 export type WorldFile = z.output<typeof worldFile>;

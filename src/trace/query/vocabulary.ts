@@ -12,8 +12,9 @@ export interface QueryEnvironment {
   /**
    * For events of a tool call: name, arguments, effect, result, error, ms (the last three are null until the call
    * ends), reward (the score of this call alone, or null), prediction (the accuracy of what a world predicted for it,
-   * or null), repeats (the number of earlier calls with the same arguments), injected (the rule that changed the call, or ''), and made (false if the rule answered, so that the tool was never
-   * called). `result` is what it really returned.
+   * or null), repeats (the number of earlier calls with the same arguments), injected (the rule that changed the call,
+   * or ''), and made (false if the rule answered, so that the tool was never called). `result` is what it really
+   * returned.
    */
   readonly tool: Values;
   /**

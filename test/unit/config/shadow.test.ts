@@ -15,7 +15,8 @@ const SIM =
   'tools: [{ file: tools.json }]\n';
 const FILES: Record<string, string> = {
   'b.batch.yaml':
-    'version: 1\nagent: a.agent.yaml\nworld: desk.world.yaml\ndataset: { file: tasks.jsonl }\nscorer: { kind: exact }\n',
+    'version: 1\nagent: a.agent.yaml\nworld: desk.world.yaml\ndataset: { file: tasks.jsonl }\n' +
+    'scorer: { kind: exact }\n',
   'a.agent.yaml': 'version: 1\nname: a\nmodel: { endpoint: "demo:", name: demo }\nprompt: Do it.\n',
   'tasks.jsonl': '{"id":"t1","question":"q","answer":"1"}\n',
   'tools.json': '[{ "name": "find" }]',
