@@ -17,7 +17,7 @@ const submittedShadow = z.object({
   judge: submittedModel.optional(),
 });
 
-/** Worlds that a world contains, by the key that names them. They have no rules, no user, and no shadow of their own. */
+/** Worlds that a world contains, by the key that names them. They have no rules, user, and shadow of their own. */
 type NestedWorlds = { [Key in NestedWorldKey]?: SubmittedWorld };
 
 const nestedWorlds: z.ZodType<NestedWorlds> = z.lazy(() => z.partialRecord(z.enum(NESTED_WORLDS), submittedWorld));
