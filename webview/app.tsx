@@ -6,6 +6,7 @@ import { BatchPage } from './batch/batchPage.tsx';
 import { BatchesPage } from './compare/batches/batchesPage.tsx';
 import { ComparePage } from './compare/comparePage.tsx';
 import { EmptyState } from './components/notices/emptyState.tsx';
+import { FidelityPage } from './fidelity/fidelityPage.tsx';
 import type { Host, Start } from './host/host.ts';
 import { TrajectoryPage } from './trajectory/trajectoryPage.tsx';
 
@@ -67,6 +68,7 @@ function Page({
         onNavigate={onNavigate}
       />
     );
+  if (place.page === 'fidelity') return <FidelityPage key={place.batch} host={host} can={start.can} place={place} />;
   return place.page === 'batch' ? (
     <BatchPage key={place.batch} {...shared} place={place} />
   ) : (

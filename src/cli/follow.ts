@@ -28,6 +28,8 @@ const CANCEL_WAIT_MS = 10_000;
 export interface FollowOptions {
   /** Thresholds the report must reach. */
   readonly bars?: readonly Bar[];
+  /** Prints another report once the batch has ended. */
+  readonly report?: () => Promise<Outcome>;
 }
 
 export async function followBatch(
@@ -102,16 +104,33 @@ export async function followBatch(
     });
   connection.checkStore?.();
   row = await connection.api.batch(batch);
-  const bars = options.bars ?? [];
+  const outcome = await (options.report?.() ?? printedReport(context, connection.api, row, rows, options.bars ?? []));
+  if (context.signal.aborted) {
+    context.log(`Batch ${batch} was cancelled.`);
+    return 130;
+  }
+  const attempts = attemptsOf(rows.values());
+  for (const line of troubleLines(row, attempts, reported)) context.log(line);
+  const attemptOutcome = outcomeOf(attempts);
+  return attemptOutcome === 0 ? outcome : attemptOutcome;
+}
+
+async function printedReport(
+  context: Context,
+  api: Api,
+  row: BatchRow,
+  rows: ReadonlyMap<string, RolloutRow>,
+  bars: readonly Bar[],
+): Promise<Outcome> {
   const [fork, rescored] = await Promise.all([
-    forkRates(connection.api, row, rows.values()),
-    rescoredChanges(connection.api, row, rows.values()),
+    forkRates(api, row, rows.values()),
+    rescoredChanges(api, row, rows.values()),
   ]);
-  const outcome = printReport(
+  return printReport(
     context,
     report(
       await reportInput(
-        connection.api,
+        api,
         row,
         bars.map((bar) => bar.k),
         new AbortController().signal,
@@ -121,14 +140,6 @@ export async function followBatch(
     bars,
     { fork, rescored },
   );
-  if (context.signal.aborted) {
-    context.log(`Batch ${batch} was cancelled.`);
-    return 130;
-  }
-  const attempts = attemptsOf(rows.values());
-  for (const line of troubleLines(row, attempts, reported)) context.log(line);
-  const attemptOutcome = outcomeOf(attempts);
-  return attemptOutcome === 0 ? outcome : attemptOutcome;
 }
 
 /** Returns how many pods the batch needs if each attempt has its own. Only for display: failures return undefined. */

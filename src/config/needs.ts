@@ -39,6 +39,7 @@ const KIND_NEEDS: Readonly<Record<WorldKind, readonly string[]>> = {
   code: ['python'],
   simulated: [],
   recorded: [],
+  replay: [],
 };
 
 /** Programs that every Node.js image has, including its shell and utilities. */

@@ -25,6 +25,7 @@ import {
   type SimulationSources,
   type SubmittedCodeWorld,
   type SubmittedRecordedWorld,
+  type SubmittedReplayWorld,
   type SubmittedWorld,
   submittedWorld,
 } from './submission/world.ts';
@@ -42,6 +43,7 @@ export type {
   SubmittedCodeWorld,
   SubmittedModuleWorld,
   SubmittedRecordedWorld,
+  SubmittedReplayWorld,
   SubmittedSimulatedWorld,
   SubmittedWorld,
 } from './submission/world.ts';
@@ -124,6 +126,8 @@ export const submittedScorer = z.discriminatedUnion('kind', [
   }),
   z.object({ name: scorerName, kind: z.literal('world') }),
   submittedJudge,
+  /** Sums up the predictions of a batch that compares a world with recordings. */
+  z.object({ name: scorerName, kind: z.literal('fidelity') }),
 ]);
 export type SubmittedScorer = z.infer<typeof submittedScorer>;
 
@@ -383,6 +387,11 @@ export function scenariosOf({ world }: Pick<Submission, 'world'>): SubmittedCode
 /** Returns the worlds of a submission that answer from recorded calls. */
 export function recordedWorldsOf({ world }: Pick<Submission, 'world'>): SubmittedRecordedWorld[] {
   return worldsOf({ world }).filter((each) => each.kind === 'recorded');
+}
+
+/** Returns the recorded rollouts that a batch replays, by task; none for other batches. */
+export function replaysOf({ world }: Pick<Submission, 'world'>): SubmittedReplayWorld['recordings'] {
+  return world?.kind === 'replay' ? world.recordings : {};
 }
 
 /** Returns the hash of the user's code: bundles of modules, code and templates of scenarios, and recorded calls. */

@@ -22,7 +22,7 @@ import { type Bundle, Bundles, blobsAndTasks, type SubmissionBlob } from './subm
 import { collectEnvironment } from './submit/environment.ts';
 import { type RecordingFile, submittedRecordings } from './submit/recordings.ts';
 import { submittedRules, withRules } from './submit/rules.ts';
-import { type ScenarioFiles, type SentScenarios, scenariosOf, sentScenarios } from './submit/scenarios.ts';
+import { type ScenarioFiles, type SentScenarios, sentScenarios } from './submit/scenarios.ts';
 import {
   filesOf,
   moduleOf,
@@ -35,6 +35,7 @@ import {
   submittedTools,
 } from './submit/sections.ts';
 import { plannedSimulation, readSimulation, type SimulationPorts } from './submit/simulation.ts';
+import { recordedTasks, tasksOf, type WorldTasks } from './submit/worldTasks.ts';
 
 export interface SubmitPorts {
   readonly files: Files;
@@ -95,7 +96,7 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
   const [submitted, scorer, ownWorld, perturb] = await Promise.all([
     submittedAgent(agent, root, ports.files, bundles),
     submittedScorer({ ...loaded, scorer: file.scorer }, bundles),
-    world === undefined ? undefined : submittedWorld(loaded, world, ports, bundles),
+    world === undefined ? undefined : submittedWorld(tasksOf(loaded, ports.files), world, ports, bundles),
     world === undefined ? [] : submittedRules(world, bundles),
   ]);
   const code = codeBlobs(bundles, ownWorld?.blobs);
@@ -152,7 +153,7 @@ interface ReadWorld {
 
 /** Returns a world with all that it contains. */
 async function submittedWorld(
-  loaded: LoadedBatch,
+  loaded: WorldTasks,
   world: LoadedWorld,
   ports: SubmitPorts,
   bundles: Bundles,
@@ -194,7 +195,7 @@ async function readAll(own: SentWorld, nested: readonly (SentWorld & { readonly 
 }
 
 async function submittedOne(
-  loaded: LoadedBatch,
+  loaded: WorldTasks,
   world: LoadedWorld,
   ports: SubmitPorts,
   bundles: Bundles,
@@ -208,7 +209,7 @@ async function submittedOne(
     case 'recorded':
       return await submittedRecordings(loaded, world, ports);
     case 'code':
-      return await submittedScenarios(await scenariosOf(loaded, world, ports.files), world, root, ports);
+      return await submittedScenarios(await loaded.scenarios(world), world, root, ports);
   }
 }
 
@@ -278,9 +279,11 @@ function only(parsed: ParsedFile, key: string): ParsedFile {
 }
 
 /** Returns the files of a world and of all that it contains, without what does not apply of those. */
-function worldFiles(world: LoadedWorld | undefined): ParsedFile[] {
+function worldFiles(world: LoadedWorld | undefined, isInside = false): ParsedFile[] {
   return worldsIn(world).map(({ parsed }) =>
-    parsed === world?.parsed ? parsed : filtered(parsed, (name) => !['user', 'perturb', 'shadow'].includes(name)),
+    parsed === world?.parsed && !isInside
+      ? parsed
+      : filtered(parsed, (name) => !['user', 'perturb', 'shadow'].includes(name)),
   );
 }
 
@@ -336,7 +339,7 @@ export async function buildWorld(
   ports: SubmitPorts,
 ): Promise<Pick<BuiltSubmission, 'blobs' | 'tasks'> & { readonly world: SubmittedWorld }> {
   const bundles = new Bundles(ports);
-  const { world, blobs, read } = await submittedWorld(loaded, loaded.world, ports, bundles);
+  const { world, blobs, read } = await submittedWorld(tasksOf(loaded, ports.files), loaded.world, ports, bundles);
   return {
     world: (await read?.())?.world ?? world,
     ...blobsAndTasks(loaded, ports.files, codeBlobs(bundles, blobs)),
@@ -354,4 +357,34 @@ export async function buildScenario(
   ports: SubmitPorts,
 ): Promise<{ readonly world: SubmittedWorld; readonly blobs: readonly SubmissionBlob[] }> {
   return await submittedScenarios([scenario], world, root, ports);
+}
+
+/** A world without a batch, which predicts calls of recorded tasks. */
+interface BuiltPredictor extends Pick<BuiltSubmission, 'secrets' | 'warnings' | 'blobs'> {
+  readonly world: SubmittedWorld;
+  readonly env: Submission['env'];
+}
+
+/**
+ * Builds a world that predicts what recorded calls returned: its rules, its user, and its shadow do not apply. Throws as
+ * `buildSubmission` does.
+ */
+export async function buildPredictor(
+  world: LoadedWorld,
+  tasks: readonly TaskRecord[],
+  root: string,
+  ports: SubmitPorts,
+): Promise<BuiltPredictor> {
+  const { secrets, names, shown, warnings } = collectEnvironment(worldFiles(world, true), root, ports);
+  const bundles = new Bundles(ports);
+  const sent = await submittedWorld(recordedTasks(root, tasks), world, ports, bundles);
+  const read = await sent.read?.();
+  const { user: _, shadow: __, ...own } = read?.world ?? sent.world;
+  return {
+    world: submissionSchema.shape.world.unwrap().parse({ ...own, perturb: [] }),
+    secrets,
+    env: { names, shown },
+    warnings: [...warnings, ...sent.problems, ...(read?.problems ?? [])],
+    blobs: codeBlobs(bundles, sent.blobs),
+  };
 }

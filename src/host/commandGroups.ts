@@ -57,6 +57,9 @@ export function registerGroups(services: Services, register: RegisterCommand, pa
     registerGroup(register, ['rollout.newRecordedWorld'], async () =>
       (await import('./worlds/recorded/newRecordedWorld.ts')).recordedWorldCommands(services),
     ),
+    registerGroup(register, ['rollout.compareWorld'], async () =>
+      (await import('./worlds/compareWorld.ts')).compareWorldCommands(services, values),
+    ),
     registerGroup(register, ['rollout.labelAttempt'], async () =>
       (await import('./batches/label.ts')).labelCommands(services),
     ),

@@ -9,7 +9,7 @@ export const EXTENSION_ID = 'rollout-studio.rollout-studio';
 
 /** Returns the reference of a place, as used on the command line too. */
 export function placeReference(place: PagePlace): string {
-  if (place.page === 'batch' || place.page === 'batches') return place.batch;
+  if (place.page === 'batch' || place.page === 'batches' || place.page === 'fidelity') return place.batch;
   if (place.page === 'compare') return `${place.batch}/${place.task}`;
   if (place.seq !== undefined) return `${place.rollout}@${place.seq}`;
   return place.step === undefined ? place.rollout : `${place.rollout}:${place.step}`;
@@ -27,6 +27,7 @@ export function placeLink(place: PagePlace): { readonly path: string; readonly q
   if (place.page === 'batch' && place.filter !== undefined && place.filter !== '') query.set('filter', place.filter);
   if (place.page === 'trajectory' && place.check !== undefined) query.set('check', String(place.check));
   if (place.page === 'trajectory' && place.tab !== undefined) query.set('tab', place.tab);
+  if (place.page === 'fidelity') query.set('fidelity', '1');
   if (place.page === 'compare') query.set('compare', '1');
   if (place.page === 'compare' && place.rollout !== undefined) query.set('rollout', place.rollout);
   if ((place.page === 'compare' || place.page === 'batches') && place.with !== undefined) query.set('with', place.with);
@@ -41,6 +42,8 @@ interface PageLink {
   readonly tab?: string;
   /** The reference is a task: shows its attempts side by side. */
   readonly compare?: true;
+  /** The reference is a batch: shows the fidelity of the world that it compares with recordings. */
+  readonly fidelity?: true;
   /** The attempt to compare with others. */
   readonly rollout?: string;
   /** A later batch to compare with. */
@@ -63,13 +66,18 @@ export function readLink(path: string, query: string): PageLink | undefined {
     ...(check !== null && /^\d{1,9}$/.test(check) ? { check: Number(check) } : {}),
     ...(tab === null ? {} : { tab }),
     ...(params.get('compare') === '1' ? { compare: true } : {}),
+    ...(params.get('fidelity') === '1' ? { fidelity: true } : {}),
     ...(rollout === null ? {} : { rollout }),
     ...(other === null ? {} : { with: other }),
   };
 }
 
 /** Returns the place of a link, once its reference was resolved. */
-export function linkPlace(place: PagePlace, { filter, check, tab, rollout, with: other }: PageLink): PagePlace {
+export function linkPlace(
+  place: PagePlace,
+  { filter, check, tab, rollout, fidelity, with: other }: PageLink,
+): PagePlace {
+  if (place.page === 'batch' && fidelity === true) return { page: 'fidelity', batch: place.batch };
   if (place.page === 'batch')
     return other !== undefined
       ? { page: 'batches', batch: place.batch, with: other }
@@ -82,7 +90,7 @@ export function linkPlace(place: PagePlace, { filter, check, tab, rollout, with:
       ...(rollout === undefined ? {} : { rollout }),
       ...(other === undefined ? {} : { with: other }),
     };
-  if (place.page === 'batches') return place;
+  if (place.page === 'batches' || place.page === 'fidelity') return place;
   return { ...place, ...(check === undefined ? {} : { check }), ...(tab === undefined ? {} : { tab }) };
 }
 

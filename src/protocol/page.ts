@@ -29,6 +29,8 @@ export const pagePlace = z.discriminatedUnion('page', [
   }),
   /** Two batches over the same tasks, the earlier first. */
   z.object({ page: z.literal('batches'), batch: z.string(), with: z.string() }),
+  /** The predictions of a batch that compares a world with recordings. */
+  z.object({ page: z.literal('fidelity'), batch: z.string() }),
 ]);
 export type PagePlace = z.infer<typeof pagePlace>;
 

@@ -32,6 +32,7 @@ export function placeToParams(place: PagePlace): URLSearchParams {
   const params = new URLSearchParams();
   for (const [key, value] of Object.entries(place))
     if (key !== 'page' && value !== undefined) params.set(key, String(value));
+  if (place.page === 'fidelity') params.set('fidelity', '1');
   return params;
 }
 
@@ -62,6 +63,7 @@ export function placeFromParams(params: URLSearchParams): PagePlace | undefined 
       ...(other === null ? {} : { with: other }),
     };
   if (other !== null) return { page: 'batches', batch, with: other };
+  if (params.get('fidelity') === '1') return { page: 'fidelity', batch };
   const filter = params.get('filter');
   return { page: 'batch', batch, ...(filter === null ? {} : { filter }) };
 }

@@ -5,6 +5,7 @@
 import type { Json, JsonObject } from '../common/json.ts';
 import type { SubmittedModel } from '../config/submission.ts';
 import type { CallTroubles } from '../trace/callTroubles.ts';
+import type { CallScore } from '../trace/prediction/fidelity.ts';
 import type {
   Change,
   Check,
@@ -12,6 +13,7 @@ import type {
   EventData,
   Part,
   Place,
+  Prediction,
   RecordedPlace,
   Role,
   TraceEvent,
@@ -98,10 +100,14 @@ export interface ModelReply {
   };
   /** If set, why this call cannot be used for training. */
   readonly whyNot?: string;
+  /** The reply is that of a recording: nobody was called. */
+  readonly source?: 'recorded';
 }
 
 export interface ModelCallContext {
   readonly signal: AbortSignal;
+  /** Who calls: an instance path, and the number of its calls so far, with this one. Absent outside rollouts. */
+  readonly caller?: { readonly path: string; readonly call: number };
   /** Receives text as it streams, in batches. */
   onDelta?(text: string): void;
   /**
@@ -280,6 +286,8 @@ export interface ShadowWorld {
   readonly world: World;
   /** A CEL expression: the calls that it predicts. Default: all of its tools. */
   readonly when?: string | undefined;
+  /** Over a recording: what it takes for what happened before. Default: next to a rollout, what the agents saw. */
+  readonly how?: Exclude<Prediction['how'], 'shadow'>;
   /** Judges a prediction. Throws ClassedError. */
   judge?(judged: JudgedPrediction, ask: Ask): Promise<PredictionVerdict>;
 }
@@ -331,6 +339,8 @@ export interface ScoreInput extends JudgingContext {
   readonly messages: readonly Message[];
   /** What the record says about the calls. */
   readonly troubles: CallTroubles;
+  /** The scores of the calls that a world predicted, in order. */
+  readonly predictions: readonly CallScore[];
   /** What judges the final state of the world, if there is one. */
   readonly world: Pick<WorldSession, 'verify'> | undefined;
   readonly seed: number;

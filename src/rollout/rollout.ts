@@ -343,7 +343,10 @@ export class Rollout {
   }
 
   /** Scores the final state, and records the score. Throws ClassedError `infrastructure`. */
-  async #score({ log, callSpans, calls }: RunningRollout, ending: RolloutEnding): Promise<EventData['score']> {
+  async #score(
+    { log, callSpans, calls, predictions }: RunningRollout,
+    ending: RolloutEnding,
+  ): Promise<EventData['score']> {
     const { score, drafts } = await scoreOf(ending, {
       scorer: this.#ports.scorer,
       task: await taskToScore(this.#job.task, this.#ports, this.#life),
@@ -351,6 +354,7 @@ export class Rollout {
       state: this.#opened,
       callSpans,
       troubles: calls.troubles,
+      predictions,
       life: this.#life,
     });
     log.append(drafts);

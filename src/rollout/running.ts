@@ -7,6 +7,7 @@ import { ClassedError } from '../trace/classedError.ts';
 import { WorldChecks } from '../trace/control/worldChecks.ts';
 import { Fingerprint } from '../trace/fingerprint.ts';
 import { TrajectoryModel } from '../trace/model.ts';
+import type { CallScore } from '../trace/prediction/fidelity.ts';
 import { InjectedCalls } from '../trace/recovery.ts';
 import { Repeats } from '../trace/repeats.ts';
 import type { TraceEvent } from '../trace/schema.ts';
@@ -46,6 +47,8 @@ export interface RunningRollout {
   readonly callSpans: ReadonlyMap<string, number>;
   /** What the record says about its calls, with those of an ancestor. */
   readonly calls: { readonly troubles: CallTroubles };
+  /** The scores of calls that a world predicted, in order, without an ancestor's. */
+  readonly predictions: readonly CallScore[];
   /** What the rules of the world did in this rollout; undefined without rules. */
   readonly injected: InjectedCalls | undefined;
   /** What its calls say about the world. */
@@ -80,6 +83,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   const calls = new CallTroublesReader();
   const injected = rulesOf(job.submission).length === 0 ? undefined : new InjectedCalls();
   const checks = new WorldChecks();
+  const predictions: CallScore[] = [];
   const ownFrom = ((job.fork ?? job.rescores)?.seq ?? 0) + 1;
   const recording = job.rescores === undefined ? undefined : new TrajectoryModel();
   const outcome = outcomesOnly(fingerprint);
@@ -91,6 +95,10 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     if (event.kind === 'tool.start') {
       repeats.add(event);
       callSpans.set(event.data.call, event.seq);
+    }
+    if (own && event.kind === 'score' && event.data.prediction !== undefined) {
+      const { value, parts } = event.data;
+      predictions.push({ value, ...(parts === undefined ? {} : { parts }) });
     }
     calls.add(event);
     checks.add(event);
@@ -187,6 +195,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     fingerprint,
     callSpans,
     calls,
+    predictions,
     injected,
     checks,
     stop,

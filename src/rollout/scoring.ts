@@ -32,6 +32,7 @@ interface ScoringInput {
   /** seqs of the starts of tool calls, by their IDs. */
   readonly callSpans: ReadonlyMap<string, number>;
   readonly troubles: CallTroubles;
+  readonly predictions: ScoreInput['predictions'];
   /** Cancellation and loss of the lease. */
   readonly life: Stop;
 }
@@ -76,6 +77,7 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
         answer: ending.answer,
         messages: state.messages?.() ?? [],
         troubles: input.troubles,
+        predictions: input.predictions,
         world: state.world?.judge,
         seed,
         signal: life.signal,

@@ -78,7 +78,9 @@ export class Shadow {
     const prediction = this.#predictions.get(call.span) ?? (await this.#recall(call, done));
     this.#predictions.delete(call.span);
     if (prediction !== undefined && real !== undefined) await this.#score(call, done, prediction, real);
-    await this.#observe(call, done, real);
+    const { shadow, history } = this.#parts;
+    const answered = prediction?.response ?? history.predicted.get(call.span);
+    await this.#observe(call, done, real, shadow.how === 'free' ? answered : undefined);
   }
 
   /** Closes the session if it was opened. */
@@ -136,12 +138,20 @@ export class Shadow {
    */
   async #recall(call: PendingCall, { recorded, end, span }: EffectResult<'tool'>): Promise<Prediction | undefined> {
     const { history, shadow, job, ownFrom } = this.#parts;
+    if (recorded && history.predicted.has(span)) await this.#repeat(call, end);
     if (!recorded || span < ownFrom || history.hasCallScore(span, PREDICTION_SCORER) || !this.#selects(call))
       return undefined;
     const asked = history.isInside(span, sidePath(SIDE, job.submission.agent.name));
     // A world that asks no model predicts the same again.
     const isPredicted = asked || (shadow.world.kind !== 'simulated' && hasHappened(end));
     return isPredicted ? this.#predict(call, undefined) : undefined;
+  }
+
+  /** Makes the call again in a session whose state is not what it saw, so that it is as before the worker was lost. */
+  async #repeat(call: PendingCall, end: EventData['tool.end'] | undefined): Promise<void> {
+    const session = await this.#session().catch(() => undefined); // reported where it predicts
+    if (session !== undefined && session.observed === undefined && hasHappened(end))
+      await this.#predict(call, undefined);
   }
 
   async #score(
@@ -162,7 +172,11 @@ export class Shadow {
       value: difference?.accuracy ?? null,
       passed: null,
       ...(difference === undefined ? {} : { parts: { ...difference.parts } }),
-      prediction: { world: shadow.world.name, how: 'shadow', ...(response === undefined ? {} : { response }) },
+      prediction: {
+        world: shadow.world.name,
+        how: shadow.how ?? 'shadow',
+        ...(response === undefined ? {} : { response }),
+      },
       ...(error === undefined ? {} : { error }),
     };
     if (response !== undefined && shadow.judge !== undefined) data = await this.#judged(call, data, response, real);
@@ -195,8 +209,13 @@ export class Shadow {
     }
   }
 
-  /** Lets the session see what the agent saw. */
-  async #observe(call: PendingCall, { end }: EffectResult<'tool'>, real: Json | undefined): Promise<void> {
+  /** Lets the session see what the agent saw, or what it answered itself. */
+  async #observe(
+    call: PendingCall,
+    { end }: EffectResult<'tool'>,
+    real: Json | undefined,
+    answered: Json | undefined,
+  ): Promise<void> {
     const { request } = call;
     if (real === undefined) return;
     this.#seen.addArguments(request.arguments);
@@ -206,7 +225,7 @@ export class Shadow {
     const session = await this.#session().catch(() => undefined); // reported where it predicts
     if (session?.specs.some(({ name }) => name === request.name) !== true) return;
     const called = { id: request.call, name: request.name, arguments: argumentsOf(request.arguments) };
-    session.observed?.(called, real, howObserved(end, undefined));
+    session.observed?.(called, answered ?? real, howObserved(end, undefined));
   }
 
   #questions({ request, span, agent, step, seed }: PendingCall, lost: number | undefined, stop: Stop): Questions {

@@ -3,6 +3,7 @@ import type { Scorer, UntrustedWork } from '../rollout/ports.ts';
 import { withAnswerCheck } from './answerCheck.ts';
 import { containsScorer } from './contains.ts';
 import { exactScorer } from './exact.ts';
+import { fidelityScorer } from './fidelity.ts';
 import { jsonScorer } from './json.ts';
 import { judgeScorer } from './judge/judge.ts';
 import { type ExportRunner, moduleScorer } from './module.ts';
@@ -36,6 +37,8 @@ function scorerOf(scorer: SubmittedScorer, deps: ScorerDeps): Scorer {
       return moduleScorer(scorer, deps);
     case 'world':
       return worldScorer;
+    case 'fidelity':
+      return fidelityScorer;
     case 'judge':
       return judgeScorer(scorer);
   }

@@ -168,7 +168,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     log,
     counters,
     submission: (sha) => submissions.get(sha),
-    room: (batch) => pressure.room(batch, supervisor.agentEndpoints(batch)),
+    room: (batch) => supervisor.room(batch),
     onGranted: (rollout) => {
       if (!deltas.watched(rollout)) return;
       deltas.restart(rollout);

@@ -7,6 +7,7 @@ import type { TaskRecord } from '../trace/task.ts';
 import { codeWorld } from './code/open.ts';
 import { moduleWorld } from './module.ts';
 import { recordedWorld } from './recorded/open.ts';
+import { replayWorld } from './recorded/replay.ts';
 import { hybridWorld } from './simulated/hybrid.ts';
 import { simulatedWorld } from './simulated/open.ts';
 
@@ -32,6 +33,8 @@ export function openWorld(submitted: SubmittedWorld, environment: ToolEnvironmen
         environment,
         submitted.worlds?.otherwise === undefined ? undefined : openWorld(submitted.worlds.otherwise, environment),
       );
+    case 'replay':
+      return replayWorld(submitted, environment);
   }
 }
 

@@ -28,6 +28,8 @@ export interface BatchActions {
   readonly canFork: (cell: CellAt) => boolean;
   /** Compares this batch with another one. */
   readonly compareWith: (other: BatchRow) => void;
+  /** Opens the page of how well the world predicts the recorded calls. */
+  readonly fidelity: () => void;
   /** Copies the reference of an attempt. */
   readonly copy: (cell: CellAt) => void;
   /** Copies the link to an attempt, or its reference where there are no links, or nothing to open yet. */
@@ -104,6 +106,7 @@ export function batchActions(
         }),
       );
     },
+    fidelity: () => report(host.act({ do: 'open', place: { page: 'fidelity', batch } })),
     copy,
     copyLink: (cell) => {
       const row = view.row(cell.index, cell.attempt);

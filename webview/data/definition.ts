@@ -17,7 +17,9 @@ const submission = z.object({
   scorer: z
     .object({ kind: z.string(), subject: z.string().optional(), model: z.object({ name: z.string() }).optional() })
     .optional(),
-  world: z.object({ perturb: z.array(z.object({ name: z.string() })).optional() }).optional(),
+  world: z
+    .object({ kind: z.string().optional(), perturb: z.array(z.object({ name: z.string() })).optional() })
+    .optional(),
   no_perturb: z.boolean().optional(),
 });
 
@@ -36,6 +38,8 @@ export interface Definition {
   readonly podEach: boolean;
   /** The model that marks predicted observations; undefined without such a judge. */
   readonly judge: string | undefined;
+  /** Whether it compares a world with recordings. */
+  readonly fidelity: boolean;
   /** The rules of its world, and whether they apply; undefined without rules. */
   readonly perturb: ReportInput['perturb'];
 }
@@ -63,6 +67,7 @@ export async function readDefinition(blobs: Blobs, sha: string): Promise<Definit
     tokenLimit: stop?.tokens,
     podEach: pods?.isolation === 'pod',
     judge: scorer?.kind === 'judge' && scorer.subject === 'observation' ? scorer.model?.name : undefined,
+    fidelity: world?.kind === 'replay',
     perturb: rules.length === 0 ? undefined : { rules, on: none !== true },
   };
 }

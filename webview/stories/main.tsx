@@ -10,6 +10,7 @@ import './compare/compareStories.tsx';
 import './components/controlStories.tsx';
 import './components/pieceStories.tsx';
 import './components/textStories.tsx';
+import './fidelity/fidelityStories.tsx';
 import './trajectory/farStory.tsx';
 import './trajectory/trajectoryStories.tsx';
 import './trajectory/transcriptStories.tsx';

@@ -214,6 +214,7 @@ function titleOf(
 ): string {
   const name = data.batches.map((batch) => batch.name).join(' and ');
   if (place.page === 'batch' || place.page === 'batches') return `${name} – Rollout Studio`;
+  if (place.page === 'fidelity') return `Fidelity of ${name} – Rollout Studio`;
   if (place.page === 'compare') return `attempts of ${place.task}, ${name} – Rollout Studio`;
   const row = Object.values(data.rollouts)
     .flat()

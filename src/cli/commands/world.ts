@@ -8,6 +8,7 @@ import { oneLine, plural } from '../../common/text.ts';
 import { type Command, type CommandLine, numberOption, type Outcome, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
 import { drive } from './world/drive.ts';
+import { fidelity } from './world/fidelity.ts';
 import { image } from './world/image.ts';
 import { lint } from './world/lint.ts';
 import { lintRuns } from './world/runs.ts';
@@ -23,7 +24,8 @@ export const world: Command = {
   usage:
     'list FOLDER [WORD…] | show FOLDER SCENARIO [--part PART [--task N]] | lint WORLD [SCENARIO…] [--runs BATCH] | ' +
     'lint --runs BATCH [--out FILE] | drive WORLD [--scenario SCENARIO] [--task ID] | setup [--yes] | ' +
-    'image WORLD [--out FOLDER] | verify [ROLLOUT…] [--with FILE]',
+    'image WORLD [--out FOLDER] | verify [ROLLOUT…] [--with FILE] | ' +
+    'fidelity BATCH|BATCH/TASK|ROLLOUT… --world FILE [--free] [--judge JUDGE] [--most N]',
   text:
     'Lists, shows, and checks the scenarios of published worlds: a folder in the format of Agent World Model or ' +
     'Agent-World. `list` finds scenarios whose name, description, tasks, tables, or tools contain all words. `lint` ' +
@@ -33,7 +35,9 @@ export const world: Command = {
     'image with them, for pods, or writes it to a folder, and says how to build and use it. ' +
     '`verify` runs the current verifier of a world on the stored final states of rollouts, or of a batch, ' +
     'and prints which verdicts it would flip; nothing is recorded. Without rollouts, a verifier of an extracted ' +
-    'scenario runs on the newest ones of its task.',
+    'scenario runs on the newest ones of its task. `fidelity` measures how well a world predicts what recorded calls ' +
+    'returned, as a batch: it replays the recordings, calls nothing but the models of the world and of the judge, and ' +
+    'reports accuracy by tool and by turn, and the worst calls.',
   options: {
     limit: { type: 'string', value: 'N', text: `list: number of scenarios to list (${LISTED})` },
     batch: { type: 'string', value: 'FILE', text: 'drive: batch file whose tasks the world is opened for' },
@@ -77,10 +81,25 @@ export const world: Command = {
       text: 'lint: the Python interpreter that analyzes (python3)',
     },
     yes: { type: 'boolean', text: 'setup: install without asking' },
+    world: { type: 'string', value: 'FILE', text: 'fidelity: the world file to compare with the recordings' },
+    free: {
+      type: 'boolean',
+      text: 'fidelity: the world continues from its own answers instead of the recorded ones, which shows where it drifts',
+    },
+    judge: {
+      type: 'string',
+      value: 'JUDGE',
+      text: 'fidelity: a model that gives marks: a file whose scorer is a judge, or NAME@ENDPOINT',
+    },
+    most: { type: 'string', value: 'N', text: 'fidelity: compare at most N rollouts' },
+    estimate: { type: 'boolean', text: 'fidelity: print the number of calls, tokens, and the cost, and run nothing' },
+    'fail-under': { type: 'string', value: 'X', text: 'fidelity: exit with 1 if the accuracy is below X, from 0 to 1' },
+    detach: { type: 'boolean', text: 'fidelity: print the ID of the batch and leave it running' },
   },
   async run(context, commandLine) {
     const [verb, folder, ...words] = commandLine.words;
     if (verb === 'setup' && folder === undefined) return await setup(context, commandLine);
+    if (verb === 'fidelity') return await fidelity(context, commandLine.words.slice(1), commandLine);
     if (verb === 'verify') return await verify(context, commandLine.words.slice(1), commandLine);
     const runs = textOption(commandLine, 'runs');
     if (verb === 'lint' && folder === undefined && runs !== undefined)

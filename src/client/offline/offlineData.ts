@@ -50,6 +50,8 @@ export async function gatherOffline(
       return gatherBatches(place, [place.batch, place.with], trajectories, context);
     case 'batch':
       return gatherBatches(place, [place.batch], trajectories, context);
+    case 'fidelity': // the predictions are in the trajectories
+      return gatherBatches(place, [place.batch], true, context);
   }
 }
 

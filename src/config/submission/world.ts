@@ -5,6 +5,7 @@ import { NESTED_WORLDS, type NestedWorldKey } from '../schema/nestedWorld.ts';
 import { WORLD_MATCHES } from '../schema/recordedWorld.ts';
 import { ROUTES, SIMULATION_PARTS, WORLD_DOMAINS } from '../schema/simulatedWorld.ts';
 import { jsonObject, needs, position, sha, submittedModel, submittedModels, submittedModule } from './parts.ts';
+import { replayKeys } from './replay.ts';
 import { submittedRule } from './rule.ts';
 import { submittedTools } from './tools.ts';
 
@@ -15,6 +16,8 @@ const submittedShadow = z.object({
   when: z.string().optional(),
   /** The model that gives marks. */
   judge: submittedModel.optional(),
+  /** In a batch that replays recordings: whether it continues from what it answered itself, or from what was seen. */
+  how: z.enum(['forced', 'free']).optional(),
 });
 
 /** Worlds that a world contains, by the key that names them. They have no rules, user, and shadow of their own. */
@@ -170,5 +173,15 @@ const recordedWorld = z.object({
 });
 export type SubmittedRecordedWorld = z.infer<typeof recordedWorld>;
 
-export const submittedWorld = z.discriminatedUnion('kind', [moduleWorld, codeWorld, simulatedWorld, recordedWorld]);
+/** The world of a batch that replays recorded rollouts, each of them as a task of its own. */
+const replayWorld = z.object({ ...common, kind: z.literal('replay'), ...replayKeys });
+export type SubmittedReplayWorld = z.infer<typeof replayWorld>;
+
+export const submittedWorld = z.discriminatedUnion('kind', [
+  moduleWorld,
+  codeWorld,
+  simulatedWorld,
+  recordedWorld,
+  replayWorld,
+]);
 export type SubmittedWorld = z.infer<typeof submittedWorld>;

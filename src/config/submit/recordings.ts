@@ -2,12 +2,12 @@
 import { plural } from '../../common/text.ts';
 import type { RecordingSource } from '../load/recorded.ts';
 import type { LoadedRecordedWorld } from '../load/world.ts';
-import type { LoadedBatch } from '../load.ts';
 import { type Problem, problemsError } from '../source/problem.ts';
 import type { SubmittedRecordedWorld } from '../submission.ts';
 import type { SubmitPorts } from '../submit.ts';
-import { fileTasks, type SubmissionBlob } from './blobs.ts';
+import type { SubmissionBlob } from './blobs.ts';
 import { submittedRecordedWorld } from './sections.ts';
+import type { WorldTasks } from './worldTasks.ts';
 
 /** A file with recorded calls. */
 export interface RecordingFile {
@@ -35,15 +35,14 @@ export class SourceError extends Error {
 
 /** Reads the recordings of a world. Throws StudioError `config`, with the place, for a source that cannot be read. */
 export async function submittedRecordings(
-  loaded: LoadedBatch,
+  { root, tasks }: Pick<WorldTasks, 'root' | 'tasks'>,
   world: LoadedRecordedWorld,
-  { files, recordings }: Pick<SubmitPorts, 'files' | 'recordings'>,
+  { recordings }: Pick<SubmitPorts, 'recordings'>,
 ): Promise<{
   readonly world: SubmittedRecordedWorld;
   readonly blobs: readonly SubmissionBlob[];
   readonly problems: readonly Problem[];
 }> {
-  const { root } = loaded;
   const { parsed, sources } = world;
   const at = (index: number): RecordingSource['at'] => sources[index]?.at ?? ['from'];
   let file: RecordingFile;
@@ -68,7 +67,7 @@ export async function submittedRecordings(
     new Set(file.attempts.map(({ question }) => question)),
   ];
   let others = 0;
-  for await (const { id, question } of fileTasks(loaded, files)) if (!ids.has(id) && !questions.has(question)) others++;
+  for await (const { id, question } of tasks()) if (!ids.has(id) && !questions.has(question)) others++;
   if (others > 0)
     problems.push(
       parsed.problem(['from'], {

@@ -58,5 +58,5 @@ function activeBatch({ pages }: Services, argument: unknown): string | undefined
 function batchOf(argument: unknown): string | undefined {
   const place = argumentPlace(argument);
   if (typeof place === 'string') return place.split('/')[0];
-  return place?.page === 'batch' || place?.page === 'compare' || place?.page === 'batches' ? place.batch : undefined;
+  return place === undefined || place.page === 'trajectory' ? undefined : place.batch;
 }

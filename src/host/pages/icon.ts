@@ -22,7 +22,8 @@ export async function iconOfPlace(
   // The batch list belongs to the window's server.
   if (place.page === 'batch' && !server.elsewhere) return batchIcon(await batches.get(place.batch, signal));
   const connection = await server.connection({ start: false, signal });
-  if (place.page === 'batch') return batchIcon(await connection.api.batch(place.batch, signal));
+  if (place.page === 'batch' || place.page === 'fidelity')
+    return batchIcon(await connection.api.batch(place.batch, signal));
   return outcomeOf((await connection.api.rollout(place.rollout, signal)).row);
 }
 

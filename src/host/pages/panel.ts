@@ -266,7 +266,7 @@ function workspaceAttribute(): Readonly<Record<string, string>> {
 function isSpecific(place: PagePlace): boolean {
   if (place.page === 'batch') return place.filter !== undefined;
   if (place.page === 'compare') return place.rollout !== undefined;
-  if (place.page === 'batches') return false;
+  if (place.page === 'batches' || place.page === 'fidelity') return false;
   const { seq, step, tab, fork } = place;
   return seq !== undefined || step !== undefined || tab !== undefined || fork === true;
 }

@@ -177,6 +177,7 @@ export class PagePanels {
   #firstTitle(place: PagePlace): string {
     if (place.page === 'trajectory') return 'Trajectory';
     if (place.page === 'batches') return 'Two Batches';
+    if (place.page === 'fidelity') return 'Fidelity';
     if (place.page === 'compare') return `Attempts of ${place.task}`;
     return this.#services.batches.rows.value.find((row) => row.batch === place.batch)?.name ?? 'Batch';
   }

@@ -6,11 +6,13 @@ import type { PagePlace } from '../../protocol/page.ts';
 export function panelKey(place: PagePlace): string {
   if (place.page === 'batches') return `batches:${place.batch}/${place.with}`;
   if (place.page === 'compare') return `compare:${place.batch}/${place.with ?? ''}/${place.task}`;
+  if (place.page === 'fidelity') return `fidelity:${place.batch}`;
   return place.page === 'batch' ? `batch:${place.batch}` : `rollout:${place.rollout}`;
 }
 
 /** Returns the file name for saving a place. */
 export function placeFile(place: PagePlace): string {
-  const name = place.page === 'trajectory' ? place.rollout : placeWords(place).join(' and ');
+  const words = placeWords(place).join(' and ');
+  const name = place.page === 'trajectory' ? place.rollout : place.page === 'fidelity' ? `fidelity ${words}` : words;
   return `${name.replaceAll(/[^\w.-]+/g, '-')}.html`;
 }

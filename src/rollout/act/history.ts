@@ -61,6 +61,8 @@ export class History {
   score: EventData['score'] | undefined;
   /** Scores of tool calls: seq of the start, and scorer. */
   readonly #callScores = new Set<string>();
+  /** Predictions that were scored, by seqs of the tool starts of their calls; undefined where the world gave none. */
+  readonly predicted = new Map<number, Json | undefined>();
   /** Whether a person changed this rollout while it ran. */
   touched = false;
   /** Milliseconds that this rollout ran under earlier holders, not counting holds and waits for endpoints. */
@@ -169,6 +171,8 @@ export class History {
       case 'score':
         if (event.span !== undefined) this.#callScores.add(`${event.span}:${event.data.scorer}`);
         else if (own) this.score = event.data;
+        if (event.span !== undefined && event.data.prediction !== undefined)
+          this.predicted.set(event.span, event.data.prediction.response);
         return;
       default:
     }

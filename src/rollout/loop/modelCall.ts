@@ -184,7 +184,7 @@ export class ModelCaller {
     span: number,
   ): Promise<ModelReply> {
     const { stop, watch, recorder, log } = this.#parts;
-    const { client, model, show } = this.#agent;
+    const { client, model, show, path } = this.#agent;
     const { seed, ...sampling } = start.sampling;
     const messages = context.view();
     const request: ModelRequest = {
@@ -207,7 +207,8 @@ export class ModelCaller {
       if (!log.closed) recorder.delta(span, text);
     };
     try {
-      return await stop.race(client.complete(request, { signal: stop.signal, onDelta, onWait }));
+      const caller = { path, call: this.#calls };
+      return await stop.race(client.complete(request, { signal: stop.signal, caller, onDelta, onWait }));
     } finally {
       onWait(false);
       waiting = true; // ignores late calls by a reply that nobody waits for
@@ -217,11 +218,11 @@ export class ModelCaller {
 
 /**
  * Any error without a class is an internal fault, not the agent's. Only the rollout itself can be cancelled or reach a
- * limit.
+ * limit, or a recording where it did (`fatal`).
  */
 function modelFault(thrown: unknown): ClassedError {
   const error = faultOf(thrown, 'model_error', 'infrastructure');
-  return error.class === 'cancelled' || error.class === 'limit'
+  return error.class === 'cancelled' || (error.class === 'limit' && !error.fatal)
     ? new ClassedError('infrastructure', error.message, { cause: error })
     : error;
 }
@@ -239,6 +240,6 @@ function endOf(reply: ModelReply, whyNot: string | undefined): EventData['model.
     ...(reply.weights === undefined ? {} : { weights: reply.weights }),
     trainable: why === undefined,
     ...(why === undefined ? {} : { why_not: why }),
-    source: 'live',
+    source: reply.source ?? 'live',
   };
 }

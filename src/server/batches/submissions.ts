@@ -3,6 +3,7 @@ import { StudioError } from '../../common/errors.ts';
 import {
   modulesOf,
   recordedWorldsOf,
+  replaysOf,
   type Submission,
   scenariosOf,
   submission,
@@ -67,7 +68,7 @@ export class Submissions {
   }
 }
 
-/** Returns all blobs of a submission: itself, bundles, source maps, scenarios, and recorded calls. */
+/** Returns all blobs of a submission: itself, bundles, source maps, scenarios, and recordings. */
 export function blobsOf(sha: string, value: Submission): string[] {
   return [
     ...new Set([
@@ -75,6 +76,7 @@ export function blobsOf(sha: string, value: Submission): string[] {
       ...modulesOf(value).flatMap((module) => [module.bundle, module.map]),
       ...recordedWorldsOf(value).flatMap(({ calls, blobs }) => [calls, ...blobs]),
       ...Object.values(scenariosOf(value)).flatMap(({ code, template, verifiers }) => [code, template, verifiers]),
+      ...Object.values(replaysOf(value)).map(({ recording }) => recording),
     ]),
   ];
 }

@@ -5,13 +5,12 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorText, StudioError } from '../../common/errors.ts';
+import { errorText } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
 import type { Log } from '../../common/log.ts';
 import { publicUrl } from '../../common/redaction/hidable.ts';
 import { plural } from '../../common/text.ts';
-import { resolveEnv } from '../../config/env.ts';
-import { agentsOf, type Submission, sideModelsOf } from '../../config/submission.ts';
+import type { Submission } from '../../config/submission.ts';
 import type { BatchRecord, Store } from '../../store/store.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import type { Changes } from '../changes.ts';
@@ -19,6 +18,7 @@ import type { BackPressure } from '../pressure/backPressure.ts';
 import { Throttle } from '../throttle.ts';
 import type { Hub } from '../workers/hub.ts';
 import type { Leasing } from '../workers/leasing.ts';
+import { endpointsOf, resolved } from './endpoints.ts';
 import { BATCH_ID } from './ids.ts';
 import { handleLoss, Losses } from './losses.ts';
 import { notifyEnd } from './notify.ts';
@@ -135,8 +135,12 @@ export class Supervisor {
     );
   }
 
-  agentEndpoints(batch: string): readonly string[] {
-    return this.#tracked.get(batch)?.endpoints ?? [];
+  /** Returns how many more rollouts of a batch its endpoints can take. */
+  room(batch: string): number {
+    const tracked = this.#tracked.get(batch);
+    // It calls no models.
+    if (tracked?.submission !== undefined && tracked.endpoints.length === 0) return Infinity;
+    return this.#options.pressure.room(batch, tracked?.endpoints ?? []);
   }
 
   /** Records that one of its model calls was answered. */
@@ -284,18 +288,7 @@ export class Supervisor {
     if (secrets === undefined && tracked.submission !== undefined) return submission;
     const values = secrets ?? {};
     this.#options.secrets.hide(tracked.id, submission.env, values);
-    const agent = resolved(submission.agent.model.endpoints, values);
-    const members = resolved(
-      agentsOf(submission).flatMap(({ model }) => model.endpoints),
-      values,
-    );
-    const others = [
-      ...new Set(members.filter((endpoint) => !agent.includes(endpoint))),
-      ...resolved(
-        sideModelsOf(submission).flatMap(({ model }) => model.endpoints),
-        values,
-      ),
-    ];
+    const { agent, others } = endpointsOf(submission, values);
     tracked.submission = submission;
     tracked.endpoints = agent;
     pressure.use(tracked.id, agent, others, submission.concurrency === 'auto' ? undefined : submission.concurrency);
@@ -397,16 +390,4 @@ export class Supervisor {
       log(`looking for lost workers failed: ${errorText(error)}`, { level: 'error' });
     }
   }
-}
-
-/** Substitutes `${env:…}` in each text. A text whose value is missing (another server has it) is left unchanged. */
-function resolved(texts: readonly string[], values: Readonly<Record<string, string>>): string[] {
-  return texts.map((text) => {
-    try {
-      return resolveEnv(text, values);
-    } catch (error) {
-      if (StudioError.is(error, 'config')) return text;
-      throw error;
-    }
-  });
 }

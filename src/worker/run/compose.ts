@@ -1,7 +1,9 @@
 /** Composes what one rollout runs with: its job from the grant, and the implementations of its ports. */
 import { createHash } from 'node:crypto';
-import { DEFAULT_SANDBOX, type SubmittedModel } from '../../config/submission.ts';
+import { isReplay } from '../../config/submission/replay.ts';
+import { DEFAULT_SANDBOX, replaysOf, type SubmittedModel } from '../../config/submission.ts';
 import { createModelClient } from '../../model/client.ts';
+import { replayModel } from '../../model/replay.ts';
 import type { Grant } from '../../protocol/worker.ts';
 import type { RolloutJob, RolloutPorts } from '../../rollout/job.ts';
 import type { ModelClient, Recorder, Slot } from '../../rollout/ports.ts';
@@ -13,6 +15,7 @@ import { askerOf } from '../../tools/modules/asker.ts';
 import { runExport } from '../../tools/modules/exports.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import { openWorld } from '../../worlds/open.ts';
+import { parseRecording } from '../../worlds/recorded/replay.ts';
 import type { WorkerParts } from './parts.ts';
 import { shadowOf } from './shadow.ts';
 import { sharedEvents } from './startData.ts';
@@ -67,8 +70,14 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
     sandbox: { ...sandbox, hide: [...sandbox.hide, ...parts.hidden] },
     readBlob: (sha, signal) => parts.blobs.read(sha, signal ?? NEVER),
   };
-  const client = (model: SubmittedModel): ModelClient =>
-    createModelClient(model, {
+  const replayed = replaysOf(submission)[grant.task.id];
+  const replay =
+    replayed === undefined
+      ? undefined
+      : replayModel(async () => parseRecording(await environment.readBlob(replayed.recording)));
+  const client = (model: SubmittedModel): ModelClient => {
+    if (replay !== undefined && model.endpoints.every(isReplay)) return replay;
+    return createModelClient(model, {
       connections: parts.connections,
       gate,
       replicas,
@@ -78,6 +87,7 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
       demoKey: parts.demoKey,
       now: () => parts.clock.now(),
     });
+  };
   const scorer = createScorer(submission.scorer, {
     untrusted: untrustedWork,
     runExport: (module, name, input, { signal, ask, models }) =>

@@ -14,12 +14,13 @@ export function shadowOf(
 ): Pick<RolloutPorts, 'shadow'> {
   const shadow = world?.worlds?.shadow;
   if (shadow === undefined) return {};
-  const { when, judge: model } = world?.shadow ?? {};
+  const { when, how, judge: model } = world?.shadow ?? {};
   const domain = shadow.kind === 'simulated' ? shadow.domain : 'mcp';
   return {
     shadow: {
       world: openWorld(shadow, environment),
       when,
+      ...(how === undefined ? {} : { how }),
       ...(model === undefined
         ? {}
         : { judge: (judged, ask) => markPrediction({ ...judged, domain }, { side: SIDE, model }, ask) }),

@@ -18,6 +18,7 @@ export function inputOf(of: {
     },
     answer: of.answer,
     messages: [],
+    predictions: [],
     troubles: {},
     world: of.world,
     seed: 1,

@@ -98,6 +98,15 @@ export function HeadButtons({
           onClick={() => actions.batch(verb)}
         />
       ))}
+      {actions.can.has('open') && view.data.definition?.fidelity === true && (
+        <Button
+          kind="secondary"
+          icon="beaker"
+          label="Fidelity"
+          title="Show how well the world predicts the recorded calls"
+          onClick={actions.fidelity}
+        />
+      )}
       {actions.can.has('open') && view.data.row !== undefined && (
         <Button
           kind="icon"

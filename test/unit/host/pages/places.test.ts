@@ -28,6 +28,7 @@ test('a link leads back to its place', () => {
     { page: 'compare', batch: 'b1', task: 't', with: 'b2' },
     { page: 'compare', batch: 'b1', task: 't', rollout: 'r1' },
     { page: 'batches', batch: 'b1', with: 'b2' },
+    { page: 'fidelity', batch: 'b1' },
   ];
   for (const place of places) {
     const { path: where, query } = placeLink(place);
@@ -38,7 +39,7 @@ test('a link leads back to its place', () => {
     const bare: PagePlace =
       place.page === 'compare'
         ? { page: 'compare', batch: place.batch, task: place.task }
-        : place.page === 'batch' || place.page === 'batches'
+        : place.page === 'batch' || place.page === 'batches' || place.page === 'fidelity'
           ? { page: 'batch', batch: place.batch }
           : { page: 'trajectory', rollout: place.rollout, ...(place.seq === undefined ? {} : { seq: place.seq }) };
     assert.deepEqual(linkPlace(bare, link), place);
