@@ -1,16 +1,19 @@
 /**
  * The world model: used if the system prompt makes it the environment of an agent and lists the rows of the sample's
  * library. By rule: it makes the calls of all turns on these rows, and returns what the desk of the sample returns for
- * the last one, changed as the instructions say that it knows (`instructions.ts`). So its simulation is faithful, which
- * no language model's is. With `demo:?world=faulty`, it makes seeded errors on purpose (`seededErrors.ts`).
+ * the last one, changed as the instructions say that it knows (`instructions.ts`). In an overlay, that is what the real
+ * desk returned, changed by the calls of the conversation (`overlay.ts`). So its simulation is faithful, which no
+ * language model's is. With `demo:?world=faulty`, it makes seeded errors on purpose (`seededErrors.ts`).
  *
  * Its reasoning says which of the two it is, and names each planted error.
  */
+import type { Json } from '../../../common/json.ts';
 import { hashText, mix, Random } from '../../random.ts';
 import type { Turn } from '../../text/completion.ts';
 import type { Conversation } from '../conversation.ts';
 import { instructed } from './instructions.ts';
 import { Library, Refused } from './library.ts';
+import { overlaid } from './overlay.ts';
 import { type LibraryRows, rowsIn } from './rows.ts';
 import { type DeskAnswer, type ErrorRates, type Planted, plantedError, textOf } from './seededErrors.ts';
 import { type Action, failed, type WorldTurn, worldTurns } from './turns.ts';
@@ -50,7 +53,7 @@ export function observe(conversation: Conversation, rows: LibraryRows, seed: num
   if (action === undefined)
     return { text: textOf({ error: 'The action is no call of a tool.' }), planted: undefined, turn };
   const past = turns.slice(0, -1);
-  const plain = answerTo(libraryAfter(rows, past), action);
+  const plain = answerIn(rows, turns);
   if (plain === undefined)
     return { text: `Error (unknown_tool): Unknown tool "${action.name}".`, planted: undefined, turn };
   const ruled = instructed(conversation.system, turns, plain);
@@ -64,6 +67,27 @@ export function observe(conversation: Conversation, rows: LibraryRows, seed: num
   const random = new Random(mix(seed, turn, hashText(JSON.stringify(action))));
   const planted = plantedError(answers, errors, random);
   return { text: planted?.text ?? textOf(right), planted, turn };
+}
+
+/** Returns the answer to the last turn by the rules; undefined for an unknown tool. */
+function answerIn(rows: LibraryRows, turns: readonly WorldTurn[]): DeskAnswer | undefined {
+  const last = turns.at(-1);
+  if (last?.action === undefined) return undefined;
+  const answer = answerTo(libraryAfter(rows, turns.slice(0, -1)), last.action);
+  const real = last.real === undefined ? undefined : valueOf(last.real);
+  if (real === undefined) return answer;
+  const before = answerTo(new Library(rows), last.action);
+  if (before === undefined || answer === undefined || 'error' in before || 'error' in answer) return { ok: real };
+  return { ok: overlaid(real, before.ok, answer.ok) };
+}
+
+/** Returns the value of a result; undefined for an error, and for any other text. */
+function valueOf(text: string): Json | undefined {
+  try {
+    return JSON.parse(text) as Json; // the result of JSON.parse is Json
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns the library after the calls that the agent saw succeed. */

@@ -10,6 +10,8 @@ export interface Action {
 export interface WorldTurn {
   /** undefined: not the call of a tool. */
   readonly action: Action | undefined;
+  /** What the real desk returned, if the world model changes its result. */
+  readonly real: string | undefined;
   /** What the agent saw; undefined in the last turn, which the world model answers. */
   readonly observation: string | undefined;
 }
@@ -17,6 +19,7 @@ export interface WorldTurn {
 export function worldTurns({ requests, replies }: Conversation): WorldTurn[] {
   return requests.map((request, index) => ({
     action: actionIn(request),
+    real: /\n\*\*Real Result:\*\*\n([^]*)$/.exec(request)?.[1],
     observation: replies[index]?.replace(/^\*\*Environment Observation:\*\*\s*/, ''),
   }));
 }
