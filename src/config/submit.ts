@@ -366,8 +366,8 @@ interface BuiltPredictor extends Pick<BuiltSubmission, 'secrets' | 'warnings' | 
 }
 
 /**
- * Builds a world that predicts what recorded calls returned: its rules, its user, and its shadow do not apply. Throws as
- * `buildSubmission` does.
+ * Builds a world that predicts what recorded calls returned: its rules, its user, and its shadow do not apply. Throws
+ * as `buildSubmission` does.
  */
 export async function buildPredictor(
   world: LoadedWorld,

@@ -1,4 +1,4 @@
-/** A world compared with recordings, on the command line: nothing but the models of the world and the judge is called. */
+/** A world compared with recordings, on the command line: only the models of the world and the judge are called. */
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
@@ -71,7 +71,7 @@ describe('rollout world fidelity', { timeout: 400_000 }, () => {
     assert.equal(batches.length, 1);
   });
 
-  it('finds that the faithful simulation of the desk is always right, in both modes, and calls no model of the agents', async () => {
+  it('finds that the faithful simulation is always right, in both modes, and calls no model of the agents', async () => {
     for (const how of ['forced', 'free']) {
       const report = await fidelity('worlds/library-sim.world.yaml', ...(how === 'free' ? ['--free'] : []));
       assert.deepEqual([report.how, report.accuracy, report.failed], [how, { micro: 1, macro: 1 }, 0]);

@@ -27,7 +27,8 @@ export function AccuracyTable({ title, groups, right, selected, onSelect }: Accu
               aria-pressed={name === selected}
               title={
                 `${name}: ${accuracy === null ? 'no accuracy' : `${percent(accuracy)} accurate`}, ` +
-                `${count(right.get(name) ?? 0)} of ${count(calls)} right${failed === 0 ? '' : `, ${count(failed)} without a prediction`}`
+                `${count(right.get(name) ?? 0)} of ${count(calls)} right` +
+                (failed === 0 ? '' : `, ${count(failed)} without a prediction`)
               }
               onClick={() => onSelect(name === selected ? undefined : name)}
             >

@@ -36,7 +36,7 @@ export const world: Command = {
     '`verify` runs the current verifier of a world on the stored final states of rollouts, or of a batch, ' +
     'and prints which verdicts it would flip; nothing is recorded. Without rollouts, a verifier of an extracted ' +
     'scenario runs on the newest ones of its task. `fidelity` measures how well a world predicts what recorded calls ' +
-    'returned, as a batch: it replays the recordings, calls nothing but the models of the world and of the judge, and ' +
+    'returned, as a batch: it replays the recordings, calls only the models of the world and of the judge, and ' +
     'reports accuracy by tool and by turn, and the worst calls.',
   options: {
     limit: { type: 'string', value: 'N', text: `list: number of scenarios to list (${LISTED})` },
@@ -84,7 +84,7 @@ export const world: Command = {
     world: { type: 'string', value: 'FILE', text: 'fidelity: the world file to compare with the recordings' },
     free: {
       type: 'boolean',
-      text: 'fidelity: the world continues from its own answers instead of the recorded ones, which shows where it drifts',
+      text: 'fidelity: the world continues from its own answers, not from the recorded ones: shows where it drifts',
     },
     judge: {
       type: 'string',

@@ -18,8 +18,8 @@ interface Judge {
 }
 
 /**
- * Returns the model of a file whose scorer is a judge, or of `NAME@ENDPOINT`. Throws StudioError `config` with the places
- * of problems, and `usage`.
+ * Returns the model of a file whose scorer is a judge, or of `NAME@ENDPOINT`. Throws StudioError `usage`, and `config`
+ * with the places of problems.
  */
 export async function readJudge(written: string, place: ForkPlace): Promise<Judge> {
   const at = written.indexOf('@');

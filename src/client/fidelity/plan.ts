@@ -52,8 +52,8 @@ const AT_ONCE = 4;
 const LIMITS = { steps: 1_000_000, seconds: 7 * 24 * 3600, tokens: 1_000_000_000 } as const;
 
 /**
- * Plans the batch. Throws StudioError `usage` if there is nothing to replay, `config` with the places of problems of the
- * files.
+ * Plans the batch. Throws StudioError `usage` if there is nothing to replay, and `config` with the places of problems
+ * of the files.
  */
 export async function planFidelity(
   api: Api,

@@ -11,8 +11,8 @@ interface RecordedRollouts {
 }
 
 /**
- * Returns the rollouts of batches, tasks (`BATCH/TASK`), attempts, and rollouts, at most `most`. All belong to one batch.
- * Throws StudioError `usage` if there are none.
+ * Returns the rollouts of batches, tasks (`BATCH/TASK`), attempts, and rollouts, at most `most`. All belong to one
+ * batch. Throws StudioError `usage` if there are none.
  */
 export async function recordedRollouts(
   api: Api,

@@ -57,7 +57,7 @@ async function replies(from: Recording, path: string): Promise<unknown[]> {
 }
 
 describe('a recording', () => {
-  it('has the replies of each agent, and the calls that tools answered; those of judges and between agents are left out', async () => {
+  it('has the replies of each agent, and the calls that tools answered, but not those of judges', async () => {
     const from = read(team());
     assert.deepEqual(recording.parse(JSON.parse(JSON.stringify(from))), from);
     assert.deepEqual(await replies(from, 'desk'), [['a'], ['Sorry.'], 'limit: The recording ends here.']);

@@ -22,7 +22,7 @@ function call(seq: number, over: Partial<PredictedCall> = {}): PredictedCall {
 }
 
 describe('the worst thing that is wrong with a prediction', () => {
-  it('is that there is none, then the status, the keys, and the values by class; only what could be known makes it wrong', () => {
+  it('is that there is none, then status, keys, and values by class; only what could be known makes it wrong', () => {
     const cases = [
       [{ value: null, parts: {} }, 'none', false],
       [{ value: null, parts: { status: 1, keys: 1 } }, undefined, true], // only the judge failed
