@@ -71,7 +71,7 @@ describe('rollout world fidelity', { timeout: 400_000 }, () => {
     assert.equal(batches.length, 1);
   });
 
-  it('finds that the faithful simulation is always right, in both modes, and calls no model of the agents', async () => {
+  it('finds that the faithful simulation is always right, in both modes; no agent calls a model', async () => {
     for (const how of ['forced', 'free']) {
       const report = await fidelity('worlds/library-sim.world.yaml', ...(how === 'free' ? ['--free'] : []));
       assert.deepEqual([report.how, report.accuracy, report.failed], [how, { micro: 1, macro: 1 }, 0]);
