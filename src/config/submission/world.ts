@@ -20,7 +20,7 @@ const submittedShadow = z.object({
   how: z.enum(['forced', 'free']).optional(),
 });
 
-/** Worlds that a world contains, by the key that names them. They have no rules, user, and shadow of their own. */
+/** Worlds that a world contains, by the key that names them. They have no rules, user, or shadow of their own. */
 type NestedWorlds = { [Key in NestedWorldKey]?: SubmittedWorld };
 
 const nestedWorlds: z.ZodType<NestedWorlds> = z.lazy(() => z.partialRecord(z.enum(NESTED_WORLDS), submittedWorld));

@@ -61,6 +61,12 @@ describe('the list of a batch’s tasks', () => {
       target: 'local',
       rules: [],
       complete: true,
+      estimate: {
+        tasks: 3,
+        attempts: 3,
+        agent: { calls: 3, input_tokens: 9, output_tokens: 3 },
+        at_least: false,
+      },
       tasks: [
         { id: 'two', question: '2?', line: 3 },
         { id: '#4', question: '3?', line: 4 },
