@@ -20,6 +20,7 @@ import {
   submittedModels,
   submittedModule,
 } from './submission/parts.ts';
+import { submittedPods } from './submission/pods.ts';
 import { type SubmittedTools, submittedTools } from './submission/tools.ts';
 import {
   type SimulationSources,
@@ -37,6 +38,7 @@ export {
   type SubmittedModule,
   submittedModel,
 } from './submission/parts.ts';
+export type { SubmittedPods } from './submission/pods.ts';
 export { type SubmittedTools, submittedTools } from './submission/tools.ts';
 export type {
   SimulationSources,
@@ -138,32 +140,6 @@ export const forkEdit = z.object({
   value: json,
 });
 export type ForkEdit = z.infer<typeof forkEdit>;
-
-const amounts = z.record(z.string(), z.string());
-/** An object in Kubernetes format. */
-const fields = z.record(z.string(), z.unknown());
-
-const submittedPods = z.object({
-  image: z.string().optional(),
-  /** Programs that the image has beyond Node.js. */
-  provides: z.array(z.string()).optional(),
-  pull_policy: z.enum(['IfNotPresent', 'Always', 'Never']).optional(),
-  count: z.number().int().min(1).optional(),
-  isolation: z.enum(['shared', 'pod']).optional(),
-  requests: amounts.optional(),
-  limits: amounts.optional(),
-  /** Containers in Kubernetes format; see `schema/sidecar.ts` for what they may set, which the server checks. */
-  sidecars: z.array(fields).optional(),
-  /** Where each of them is written; absent in submissions of older versions. */
-  sidecar_positions: z.array(position).optional(),
-  node_selector: z.record(z.string(), z.string()).optional(),
-  tolerations: z.array(fields).optional(),
-  priority_class: z.string().optional(),
-  queue: z.string().optional(),
-  service_account: z.string().optional(),
-  backoff: z.number().int().min(0).optional(),
-});
-export type SubmittedPods = z.infer<typeof submittedPods>;
 
 /** Where the programs that a rollout's tools start run (see `tools/sandbox`). Paths are absolute. */
 const submittedSandbox = z.object({

@@ -3,8 +3,8 @@ import { isJsonObject, isSameJson, type Json, type JsonObject } from '../../../c
 
 /**
  * Returns `real` with what distinguishes `after` from `before`: results of the same call by the rules of the desk,
- * after and before the calls of the conversation. The real library has rows that the model does not know, so `after` itself
- * may not be what the call returns.
+ * after and before the calls of the conversation. The real library has rows that the model does not know, so `after`
+ * itself may not be what the call returns.
  */
 export function overlaid(real: Json, before: Json, after: Json): Json {
   if (isSameJson(before, after)) return real;

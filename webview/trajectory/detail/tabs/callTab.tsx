@@ -9,7 +9,6 @@ import type { ModelSpan, ToolSpan } from '../../../../src/trace/model/spans.ts';
 import type { AnyEvent } from '../../../../src/trace/model.ts';
 import { otherScoresOf } from '../../../../src/trace/prediction/ofCall.ts';
 import { PROVENANCE_TITLES, provenanceOf } from '../../../../src/trace/provenance.ts';
-import { injectedCallsOf, type Recovery, recoveryOf } from '../../../../src/trace/recovery.ts';
 import { Checkbox } from '../../../components/controls.tsx';
 import { ActionLink } from '../../../components/link.tsx';
 import { Ansi } from '../../../text/ansi.tsx';
@@ -23,6 +22,7 @@ import { useValueActions } from '../parts/actions.ts';
 import { ErrorView } from '../parts/errorView.tsx';
 import { eventTitle } from '../parts/fieldLabels.ts';
 import { Fields } from '../parts/fields.tsx';
+import { InjectedFault } from '../parts/injectedFault.tsx';
 import { MessageBody } from '../parts/messageBody.tsx';
 import { RecordedAnswer } from '../parts/recordedAnswer.tsx';
 import { WithPredictions } from '../prediction/predicted.tsx';
@@ -189,41 +189,6 @@ function ToolCall({
     </div>
   );
 }
-
-/** Says which rule changed the call, and what the agent did then. */
-function InjectedFault({ view, span }: { readonly view: TrajectoryView; readonly span: ToolSpan }) {
-  const { model } = view.data;
-  const { injected, made } = span.end?.data ?? {};
-  if (injected === undefined) return null;
-  const call = injectedCallsOf(model).find(({ seq }) => seq === span.seq);
-  const by = call?.recoveredBy === undefined ? undefined : model.span(call.recoveredBy);
-  const { end } = model;
-  return (
-    <p class="remark">
-      <span class="mark">Rule {injected}</span>{' '}
-      {made === false ? 'The tool was never called.' : 'The rule changed this call.'}{' '}
-      {by?.kind === 'tool' ? (
-        by.seq === span.seq ? (
-          'It only came late.'
-        ) : (
-          <>
-            Recovered in <ActionLink label={`step ${by.step}`} title="Show this call" onClick={() => view.go(by.seq)} />
-            .
-          </>
-        )
-      ) : call === undefined || end === undefined ? null : (
-        RECOVERY_TEXTS[recoveryOf(call, end.data.passed)]
-      )}
-    </p>
-  );
-}
-
-const RECOVERY_TEXTS: Readonly<Record<Exclude<Recovery, 'open'>, string>> = {
-  recovered: 'The agent recovered.',
-  worked_around: 'The agent worked around it.',
-  repeated: 'The agent repeated the call in vain.',
-  gave_up: 'The agent gave up.',
-};
 
 function resultValue(view: TrajectoryView, span: ToolSpan): Json | undefined {
   return view.data.model.resultOf(span)?.value;
