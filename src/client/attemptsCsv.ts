@@ -3,6 +3,7 @@ import { pipeline, Readable } from 'node:stream';
 import { stringify } from 'csv-stringify';
 import type { Json } from '../common/json.ts';
 import { outcomeOf } from '../trace/outcome.ts';
+import { type PredictionAccuracy, PredictionTallies } from '../trace/prediction/statistics.ts';
 import type { FaultCounts } from '../trace/schema/faults.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { ExportedAttempt } from './exportedAttempts.ts';
@@ -46,6 +47,10 @@ const COLUMNS: Readonly<Record<string, (row: RolloutRow, attempt: ExportedAttemp
   error_handling_held: (row) => row.progress.rates?.error_handling?.held ?? 0,
   consistency_checked: (row) => row.progress.rates?.consistency?.checked ?? 0,
   consistency_held: (row) => row.progress.rates?.consistency?.held ?? 0,
+  predicted_calls: (row) => predictionsOf(row).overall().calls,
+  failed_predictions: (row) => predictionsOf(row).overall().failed,
+  prediction_accuracy: (row) => predictionsOf(row).overall().accuracy,
+  prediction_accuracy_by_tool: (row) => accuraciesText(predictionsOf(row).accuracies()),
   started_at: (row) => isoTime(row.progress.started_at),
   seconds: ({ progress: { started_at: start, ended_at: end } }) =>
     start === undefined || end === undefined ? undefined : (end - start) / 1000,
@@ -56,6 +61,18 @@ const COLUMNS: Readonly<Record<string, (row: RolloutRow, attempt: ExportedAttemp
 
 function faultsOf({ progress }: RolloutRow, which: keyof FaultCounts): number {
   return Object.values(progress.faults ?? {}).reduce((sum, counts) => sum + counts[which], 0);
+}
+
+function predictionsOf({ progress }: RolloutRow): PredictionTallies {
+  const tallies = new PredictionTallies();
+  tallies.addSums(progress.predictions ?? {});
+  return tallies;
+}
+
+/** The accuracy of each tool as JSON, the worst first. */
+function accuraciesText(tools: readonly PredictionAccuracy[]): string | undefined {
+  if (tools.length === 0) return undefined;
+  return JSON.stringify(Object.fromEntries(tools.map(({ name, accuracy }) => [name, accuracy])));
 }
 
 /** Attempts whose texts are read at the same time. */

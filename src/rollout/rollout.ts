@@ -362,10 +362,11 @@ export class Rollout {
   }
 
   #end(running: RunningRollout, ending: RolloutEnding, score: EventData['score'] | null): Draft {
-    const { totals, fingerprint, injected, checks, watch, touched } = running;
+    const { totals, fingerprint, injected, checks, predicted, watch, touched } = running;
     const passed = score?.passed ?? null;
     const faults = injected?.counts(passed) ?? {};
     const rates = checks.counts();
+    const predictions = predicted.sums();
     return {
       kind: 'rollout.end',
       data: {
@@ -378,6 +379,7 @@ export class Rollout {
         totals: totals.totals(watch.wallMs),
         ...(Object.keys(faults).length === 0 ? {} : { faults }),
         ...(Object.keys(rates).length === 0 ? {} : { rates }),
+        ...(Object.keys(predictions).length === 0 ? {} : { predictions }),
         fingerprint: fingerprint.digest(),
       },
     };

@@ -8,6 +8,7 @@ import { WorldChecks } from '../trace/control/worldChecks.ts';
 import { Fingerprint } from '../trace/fingerprint.ts';
 import { TrajectoryModel } from '../trace/model.ts';
 import type { CallScore } from '../trace/prediction/fidelity.ts';
+import { PredictionsOfRollout } from '../trace/prediction/statistics.ts';
 import { InjectedCalls } from '../trace/recovery.ts';
 import { Repeats } from '../trace/repeats.ts';
 import type { TraceEvent } from '../trace/schema.ts';
@@ -53,6 +54,8 @@ export interface RunningRollout {
   readonly injected: InjectedCalls | undefined;
   /** What its calls say about the world. */
   readonly checks: WorldChecks;
+  /** How well a world predicted the calls of this rollout. */
+  readonly predicted: PredictionsOfRollout;
   /** No new effect starts after it: limits, and whatever ends the try. */
   readonly stop: Stop;
   readonly sha256: Sha256;
@@ -84,6 +87,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   const injected = rulesOf(job.submission).length === 0 ? undefined : new InjectedCalls();
   const checks = new WorldChecks();
   const predictions: CallScore[] = [];
+  const predicted = new PredictionsOfRollout();
   const ownFrom = ((job.fork ?? job.rescores)?.seq ?? 0) + 1;
   const recording = job.rescores === undefined ? undefined : new TrajectoryModel();
   const outcome = outcomesOnly(fingerprint);
@@ -91,6 +95,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     if (own) {
       totals.add(event);
       injected?.add(event);
+      predicted.add(event);
     } else recording?.push([event]);
     if (event.kind === 'tool.start') {
       repeats.add(event);
@@ -198,6 +203,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     predictions,
     injected,
     checks,
+    predicted,
     stop,
     sha256,
     time,

@@ -173,7 +173,8 @@ function countInjected(row: Progress, rule: string): void {
 }
 
 function applyEnd(row: Progress, event: EventOf<'rollout.end'>): void {
-  const { status, passed, reward, answer, touched, error, totals, faults, rates, fingerprint } = event.data;
+  const { status, passed, reward, answer, touched, error, totals, faults, rates, predictions, fingerprint } =
+    event.data;
   delete row.hold;
   row.status = status;
   row.passed = passed;
@@ -193,6 +194,7 @@ function applyEnd(row: Progress, event: EventOf<'rollout.end'>): void {
   if (totals.side?.cost !== undefined) row.side = { ...NO_SIDE, ...row.side, cost: totals.side.cost };
   if (faults !== undefined) row.faults = faults;
   if (rates !== undefined) row.rates = rates;
+  if (predictions !== undefined) row.predictions = predictions;
   if (totals.ms !== undefined) row.ms = totals.ms;
   if (totals.cost !== undefined) row.cost = totals.cost;
   if (fingerprint !== undefined) row.fingerprint = fingerprint;

@@ -8,7 +8,7 @@
 import { z } from 'zod';
 import { faultCounts } from './schema/faults.ts';
 import { blobRef, int, json, part, sha } from './schema/parts.ts';
-import { prediction } from './schema/prediction.ts';
+import { predictedTools, prediction } from './schema/prediction.ts';
 import { rateCounts } from './schema/rates.ts';
 import { totals } from './schema/totals.ts';
 import { change, worldOpen, worldOutcome } from './schema/world.ts';
@@ -305,6 +305,8 @@ const eventData = {
       faults: z.record(z.string(), faultCounts).optional(),
       /** What its own calls say about the world, by rate. Absent without a case that can be decided. */
       rates: rateCounts.optional(),
+      /** How well a world predicted its own calls, by tool. Absent without a prediction. */
+      predictions: predictedTools.optional(),
       /** Hash of the sampled messages and tool results, including the lineage. Equal for equal trajectories. */
       fingerprint: sha.optional(),
     }),

@@ -136,6 +136,8 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     perturbed: input.perturb?.on ?? null,
     by_rule: byRule(input, tally),
     rates: tally.rates,
+    predictions: Object.fromEntries(tally.predictions.accuracies().map(({ name, ...of }) => [name, of])),
+    prediction_accuracy: tally.predictions.overall().accuracy,
     by_level: yield* byName(tally.tasks, input.levels, ks, stopped),
     by_scenario: yield* byName(tally.tasks, input.scenarios, ks, stopped),
     value: values.result(input.judge),

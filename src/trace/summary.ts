@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { faultCounts } from './schema/faults.ts';
+import { predictedTools } from './schema/prediction.ts';
 import { rateCounts } from './schema/rates.ts';
 import { errorClass, rolloutStatus, sideUsage, worldOutcome } from './schema.ts';
 
@@ -116,6 +117,8 @@ export const progress = z.object({
   faults: z.record(z.string(), faultCounts).optional(),
   /** What its calls say about the world. Set at the end. */
   rates: rateCounts.optional(),
+  /** How well a world predicted its calls, by tool. Set at the end. */
+  predictions: predictedTools.optional(),
   ms: z.number().optional(),
   cost: z.number().optional(),
   /** Hash of the sampled messages and tool results: equal for duplicates. Set at the end. */

@@ -1,10 +1,14 @@
 /** A world that predicts the calls of another one, in real workers that are killed at seeded moments. */
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { canonicalJson, type JsonObject } from '../../src/common/json.ts';
 import type { Submission } from '../../src/config/submission.ts';
 import type { EventOf, TraceEvent } from '../../src/trace/schema.ts';
+import type { Report } from '../../src/trace/statistics/schema.ts';
+import type { RolloutRow } from '../../src/trace/summary.ts';
 import { Bench } from '../support/cli.ts';
 import { assertWhole, eventsOf, submission, task } from '../support/directed.ts';
 import { answerText, fakeEndpoint } from '../support/endpoint.ts';
@@ -133,9 +137,140 @@ describe('the shadow of the sample’s library', { timeout: 180_000 }, () => {
         cwd,
       });
       const { stdout } = await bench.run(['show', `${batch}/borrow-one/1`], { cwd });
-      assert.match(stdout, /score\s+\? 1 by prediction \(status 1, keys 1, deterministic 1, existing 1\)/);
+      assert.match(
+        stdout,
+        /predicted {2}as it happened\s+by library-sim, status 100%, keys 100%, deterministic values 100%/,
+      );
     } finally {
       await bench.close();
     }
+  });
+});
+
+type Score = EventOf<'score'>['data'];
+
+/** Whether status, keys, and deterministic values agree, as the documentation says. */
+function isAllRight({ parts = {} }: Score): boolean {
+  const { status, keys = 1, deterministic = 1 } = parts;
+  return status === 1 && keys === 1 && deterministic === 1;
+}
+
+describe('the accuracy of predictions', { timeout: 240_000 }, () => {
+  const bench = new Bench();
+  const cwd = bench.path('desk');
+  const simulation = path.join(cwd, 'worlds', 'library-sim.world.yaml');
+  const json = async <T>(...args: string[]): Promise<T> => bench.json<T>(args, { cwd });
+  const run = async (query: string): Promise<string> => {
+    writeFileSync(simulation, readFileSync(simulation, 'utf8').replace(/endpoint: .*/, `endpoint: 'demo:${query}'`));
+    return (await json<{ batch: string }>('run', 'batches/shadow.batch.yaml', '--attempts', '2')).batch;
+  };
+  /** Counts predictions by tool from the events of rollouts, with the values of their scores. */
+  const recount = async (rows: readonly RolloutRow[]): Promise<Map<string, Score[]>> => {
+    const values = new Map<string, Score[]>();
+    for (const { rollout } of rows) {
+      const { stdout } = await bench.run(['tail', rollout, '--json'], { cwd });
+      const events = stdout
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line) as TraceEvent);
+      const start = events.findLast((event) => event.kind === 'rollout.start'); // after those of its ancestors
+      for (const event of events) {
+        if (event.kind !== 'score' || event.data.scorer !== 'prediction') continue;
+        const call = events.find(({ seq }) => seq === event.span);
+        assert.ok(call?.kind === 'tool.start');
+        if (event.seq <= (start?.data.fork?.seq ?? 0)) continue;
+        values.set(call.data.name, [...(values.get(call.data.name) ?? []), event.data]);
+      }
+    }
+    return values;
+  };
+  const assertAsRecounted = (report: Report, values: ReadonlyMap<string, readonly Score[]>): void => {
+    const mean = (of: readonly Score[]): string => {
+      const known = of.flatMap(({ value }) => value ?? []);
+      return (known.reduce((sum, value) => sum + value, 0) / known.length).toFixed(9);
+    };
+    assert.deepEqual(new Set(Object.keys(report.predictions)), new Set(values.keys()));
+    for (const [tool, of] of values) {
+      const { calls, failed, right, accuracy } = report.predictions[tool]!;
+      assert.deepEqual(
+        [calls, failed, right, accuracy?.toFixed(9)],
+        [of.length, of.filter(({ value }) => value === null).length, of.filter(isAllRight).length, mean(of)],
+        tool,
+      );
+    }
+    assert.equal(report.prediction_accuracy?.toFixed(9), mean([...values.values()].flat()));
+  };
+  const rowsOf = async (batch: string): Promise<RolloutRow[]> =>
+    (await json<{ rollouts: RolloutRow[] }>('show', batch)).rollouts;
+  let [faithful, faulty] = ['', ''];
+
+  before(async () => {
+    await bench.run(['init', 'desk'], { cwd: bench.folder });
+    faithful = await run('');
+    faulty = await run('?world=faulty');
+  });
+  after(() => bench.close());
+
+  it('is 100% for a faithful simulation, and lower for one with errors, as a count of their events says', async () => {
+    const right = await json<Report>('report', faithful);
+    const wrong = await json<Report>('report', faulty);
+    assertAsRecounted(right, await recount(await rowsOf(faithful)));
+    assertAsRecounted(wrong, await recount(await rowsOf(faulty)));
+    for (const tool of ['find_member', 'renew_loan', 'list_loans', 'pay_fine'])
+      assert.equal(right.predictions[tool]?.accuracy, 1, tool);
+    assert.ok(wrong.prediction_accuracy! < right.prediction_accuracy! - 0.05, String(wrong.prediction_accuracy));
+    const accuracies = Object.values(wrong.predictions).map(({ accuracy }) => accuracy ?? 2);
+    assert.deepEqual(
+      accuracies,
+      accuracies.toSorted((a, b) => a - b),
+      'the worst first',
+    );
+    const { stdout } = await bench.run(['report', faithful], { cwd });
+    assert.match(stdout, /^predicted +calls +failed +right +status +keys +deterministic +existing +accuracy$/m);
+    assert.match(stdout, /^find_member +(\d+) +0 +\1 +100% +100% +100% +100% +100%$/m);
+  });
+
+  it('is the same in the statistics of tools, and in the export of each attempt', async () => {
+    const report = await json<Report>('report', faulty);
+    const { tools } = await json<{ tools: { tool: string; predictions: { accuracy: number } | null }[] }>(
+      'tools',
+      faulty,
+    );
+    for (const [tool, { accuracy }] of Object.entries(report.predictions))
+      assert.equal(
+        tools.find((one) => one.tool === tool)?.predictions?.accuracy.toFixed(9),
+        accuracy?.toFixed(9),
+        tool,
+      );
+    const [header = '', ...lines] = (await bench.run(['export', faulty], { cwd })).stdout.trim().split('\r\n');
+    const columns = header.split(',');
+    const cells = lines.map((line) => line.replaceAll(/"(?:[^"]|"")*"/g, '').split(','));
+    const numbers = (name: string): number[] => cells.map((row) => Number(row[columns.indexOf(name)]));
+    const [calls, accuracies] = [numbers('predicted_calls'), numbers('prediction_accuracy')];
+    const all = calls.reduce((sum, count) => sum + count, 0);
+    assert.equal(
+      numbers('failed_predictions').reduce((sum, count) => sum + count, 0),
+      0,
+    );
+    const mean = accuracies.reduce((sum, accuracy, at) => sum + accuracy * calls[at]!, 0) / all;
+    assert.equal(mean.toFixed(9), report.prediction_accuracy?.toFixed(9));
+  });
+
+  it('is that of a fork’s own calls', async () => {
+    const [parent] = (await rowsOf(faulty)).filter(({ progress }) => progress.tool_calls > 2);
+    const { stdout } = await bench.run(['tail', parent!.rollout, '--json'], { cwd });
+    const second = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as TraceEvent)
+      .find((event) => event.kind === 'model.start' && event.data.step === 2 && event.data.side === undefined);
+    const { batch } = await json<{ batch: string }>('fork', `${parent!.rollout}@${second!.seq - 1}`);
+    const report = await json<Report>('report', batch);
+    const own = await recount(await rowsOf(batch));
+    assert.ok(own.size > 0);
+    assertAsRecounted(report, own);
+    const counted = Object.values(report.predictions).reduce((sum, { calls }) => sum + calls, 0);
+    const [fork] = await rowsOf(batch);
+    assert.ok(counted <= fork!.progress.tool_calls);
   });
 });

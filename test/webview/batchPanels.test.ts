@@ -75,6 +75,25 @@ describe('the panels of the batch page', { timeout: 300_000 }, () => {
       );
     }));
 
+  it('have the accuracy of predictions for each tool, the worst first', () =>
+    open('predictions', async (page) => {
+      assert.deepEqual(
+        (await panels(page, 'Prediction accuracy')).map(([name]) => name),
+        ['pass@k', 'Run', 'Prediction accuracy', 'Causes'],
+      );
+      const panel = page.getByRole('region', { name: 'Prediction accuracy' });
+      const rows = await panel.locator('li').evaluateAll((all) => all.map((one) => one.getAttribute('title') ?? ''));
+      assert.deepEqual(
+        rows.map((text) => text.split(':')[0]),
+        ['renew_loan', 'loans_of', 'find_member'],
+      );
+      assert.match(
+        rows[1] ?? '',
+        /^loans_of: 9\d%\n\d+ predicted calls, \d+ right, \d+ failed: status 100%, keys 100%/,
+      );
+      assert.match(await panel.locator('.batch-panel-note').innerText(), /^9\d%$/);
+    }));
+
   it('are not drawn without a value: no pass@k before an attempt is scored, no Run without times', async () => {
     await open('not-begun', async (page) => {
       assert.deepEqual(

@@ -4,6 +4,7 @@ import { BatchCalls, READ_LIMITS } from '../../client/toolCalls/batchCalls.ts';
 import { StudioError } from '../../common/errors.ts';
 import { plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
+import { accuracyText } from '../../trace/prediction/text.ts';
 import { callLine, shareText } from '../../trace/toolCalls/text.ts';
 import { type Command, flag, numberOption, oneWord, textOption } from '../command.ts';
 
@@ -68,12 +69,23 @@ export const tools: Command = {
       context.printJson({ batch, read, tools: figures });
       return 0;
     }
+    const isPredicted = figures.some(({ predictions }) => predictions !== null);
     const time = (ms: number | null): string => (ms === null ? '' : duration(ms));
     const share = ({ used, of }: { used: number; of: number }): string => (of === 0 ? '' : shareText(used, of));
     context.print(
       table(
         [
-          ['tool', 'calls', 'errors', 'p50', 'p95', 'in passed', 'in failed', 'errors by class'],
+          [
+            'tool',
+            'calls',
+            'errors',
+            'p50',
+            'p95',
+            'in passed',
+            'in failed',
+            ...(isPredicted ? ['predicted'] : []),
+            'errors by class',
+          ],
           ...figures.map((row) => [
             row.tool,
             String(row.calls),
@@ -82,12 +94,13 @@ export const tools: Command = {
             time(row.p95),
             share(row.in.passed),
             share(row.in.failed),
+            ...(isPredicted ? [accuracyText(row.predictions?.accuracy ?? null)] : []),
             Object.entries(row.byClass)
               .map(([name, count]) => `${name} ${count}`)
               .join(', '),
           ]),
         ],
-        [1, 2, 3, 4, 5, 6],
+        [1, 2, 3, 4, 5, 6, ...(isPredicted ? [7] : [])],
       ),
     );
     if (read.read < read.attempts)

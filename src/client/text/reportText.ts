@@ -3,7 +3,9 @@
 import { plural } from '../../common/text.ts';
 import { compact, count, duration } from '../../common/units.ts';
 import { RATE_NAMES, rateEntries, rateText } from '../../trace/control/rateText.ts';
+import { accuracyText } from '../../trace/prediction/text.ts';
 import { RECOVERIES, RECOVERY_NAMES } from '../../trace/recovery.ts';
+import { PREDICTION_PARTS } from '../../trace/schema/prediction.ts';
 import type { Comparison, Report, TaskGroup } from '../../trace/statistics/schema.ts';
 import { harmlessLine } from '../../trace/text/terminal.ts';
 import { outcomeCounts } from '../../trace/worldOutcomes.ts';
@@ -123,6 +125,8 @@ function totalsLines(report: Report, width: number): string[] {
   if (report.perturbed === false) lines.push('faults     none: run without the rules of its world');
   const rates = rateEntries(report.rates).map(({ rate, count: cases }) => `${RATE_NAMES[rate]} ${rateText(cases)}`);
   lines.push(...listLine('world', rates, width));
+  const predicted = Object.entries(report.predictions);
+  if (predicted.length > 0) lines.push('', predictionTable(predicted, report.prediction_accuracy));
   const rules = Object.entries(report.by_rule);
   if (rules.length > 0) lines.push('', ruleTable(rules));
   return lines;
@@ -141,6 +145,37 @@ function ruleTable(rules: readonly (readonly [string, Report['by_rule'][string]]
       ]),
     ],
     [1, 2, 3, 4, 5, 6, 7],
+  );
+}
+
+/** Returns how well a world predicted the calls of each tool, the worst first. */
+function predictionTable(
+  tools: readonly (readonly [string, Report['predictions'][string]])[],
+  overall: number | null,
+): string {
+  const parts = PREDICTION_PARTS.filter((part) => tools.some(([, of]) => of.parts[part] !== undefined));
+  const sum = (count: 'calls' | 'failed' | 'right'): number => tools.reduce((all, [, of]) => all + of[count], 0);
+  const more = tools.length - MAX_GROUPS;
+  return table(
+    [
+      ['predicted', 'calls', 'failed', 'right', ...parts, 'accuracy'],
+      ...tools
+        .slice(0, MAX_GROUPS)
+        .map(([tool, of]) => [
+          harmlessLine(tool),
+          ...[of.calls, of.failed, of.right].map(String),
+          ...parts.map((part) => accuracyText(of.parts[part] ?? null)),
+          accuracyText(of.accuracy),
+        ]),
+      ...(more > 0 ? [[`… and ${more} more`]] : []),
+      [
+        'all tools',
+        ...[sum('calls'), sum('failed'), sum('right')].map(String),
+        ...parts.map(() => ''),
+        accuracyText(overall),
+      ],
+    ],
+    [1, 2, 3, 4, 5, 6, 7, 8, 9],
   );
 }
 

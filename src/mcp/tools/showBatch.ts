@@ -40,7 +40,8 @@ const output = z.object({
   batch: batchShape,
   report: reportSchema.describe(
     'pass_at: unbiased pass@k by k; pass_all: pass^k; intervals of both; shares by cause, error class, tool, level; ' +
-      'by_rule: what agents did after injected faults; by_outcome: attempts by what published worlds said',
+      'by_rule: what agents did after injected faults; by_outcome: attempts by what published worlds said; ' +
+      'predictions: how well a world predicted the calls of each tool',
   ),
   hardest_tasks: z
     .array(hardTask)
@@ -116,6 +117,7 @@ export async function batchAnswer(
       by_error: few('error classes', whole.by_error, leftOut),
       by_tool: few('tools', whole.by_tool, leftOut),
       by_rule: few('rules', whole.by_rule, leftOut),
+      predictions: few('predicted tools', whole.predictions, leftOut),
       by_level: few('levels', whole.by_level, leftOut),
       by_scenario: few('scenarios', whole.by_scenario, leftOut),
       ...(whole.value === null

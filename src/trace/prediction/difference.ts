@@ -10,6 +10,7 @@
  * Accuracy is the mean of keys and deterministic values, or of the other values if there are neither, times the status.
  */
 import { isTooDeep, type Json } from '../../common/json.ts';
+import type { PredictionPart } from '../schema/prediction.ts';
 import type { ErrorClass } from '../schema.ts';
 import { isBlobRef } from '../values/keys.ts';
 import { Comparison, type DifferingPlace } from './comparison.ts';
@@ -20,8 +21,6 @@ import { compareValues } from './valueComparison.ts';
 export type { DifferingPlace, PlaceVerdict } from './comparison.ts';
 export { SeenValues, type ValueClass } from './seen.ts';
 
-export const PREDICTION_PARTS = ['status', 'keys', 'deterministic', 'existing', 'runtime'] as const;
-export type PredictionPart = (typeof PREDICTION_PARTS)[number];
 /** Shares from 0 to 1 of what agrees; a part that has nothing to compare is absent. */
 export type PredictionParts = { readonly [P in PredictionPart]?: number };
 

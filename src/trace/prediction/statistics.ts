@@ -1,7 +1,13 @@
 /** How well worlds predicted tool calls. Defined here once, for reports and pages. */
 import type { TrajectoryModel } from '../model.ts';
-import type { Prediction, TraceError } from '../schema.ts';
-import { PREDICTION_PARTS, type PredictionPart } from './difference.ts';
+import {
+  PREDICTION_PARTS,
+  type PredictedTools,
+  type PredictionPart,
+  type PredictionSums,
+} from '../schema/prediction.ts';
+import type { Prediction, TraceError, TraceEvent } from '../schema.ts';
+import { isRight } from './fidelity.ts';
 
 /** The scorer of predictions. */
 export const PREDICTION_SCORER = 'prediction';
@@ -66,7 +72,7 @@ export interface PredictionAccuracy {
   readonly accuracy: number | null;
   /** Means of the shares, of the calls that have them. */
   readonly parts: { readonly [P in PredictionPart]?: number };
-  /** Calls with a value of 1. */
+  /** Calls in which it got everything right that it could know. */
   readonly right: number;
 }
 
@@ -75,48 +81,119 @@ export function predictionAccuracy(
   calls: Iterable<PredictedCall>,
   groupOf: (call: PredictedCall) => string,
 ): PredictionAccuracy[] {
-  const groups = new Map<string, PredictionTally>();
-  for (const call of calls) {
-    const name = groupOf(call);
-    let tally = groups.get(name);
-    if (tally === undefined) groups.set(name, (tally = new PredictionTally()));
-    tally.add(call);
+  const groups = new PredictionTallies();
+  for (const call of calls) groups.of(groupOf(call)).add(call);
+  return groups.accuracies();
+}
+
+/** Tallies by group, such as by tool. */
+export class PredictionTallies {
+  readonly #groups = new Map<string, PredictionTally>();
+
+  of(name: string): PredictionTally {
+    let tally = this.#groups.get(name);
+    if (tally === undefined) this.#groups.set(name, (tally = new PredictionTally()));
+    return tally;
   }
-  return [...groups]
-    .map(([name, tally]) => tally.accuracy(name))
-    .sort((a, b) => (a.accuracy ?? 2) - (b.accuracy ?? 2) || b.calls - a.calls || (a.name < b.name ? -1 : 1));
+
+  addSums(groups: PredictedTools): void {
+    for (const [name, sums] of Object.entries(groups)) this.of(name).addSums(sums);
+  }
+
+  /** Returns the accuracy of all groups together. */
+  overall(): PredictionAccuracy {
+    const all = new PredictionTally();
+    for (const tally of this.#groups.values()) all.addSums(tally.sums());
+    return all.accuracy('');
+  }
+
+  sums(): PredictedTools {
+    return Object.fromEntries([...this.#groups].map(([name, tally]) => [name, tally.sums()]));
+  }
+
+  /** Returns the accuracy of each group, the worst first; groups without a value are last. */
+  accuracies(): PredictionAccuracy[] {
+    return [...this.#groups]
+      .map(([name, tally]) => tally.accuracy(name))
+      .sort((a, b) => (a.accuracy ?? 2) - (b.accuracy ?? 2) || b.calls - a.calls || (a.name < b.name ? -1 : 1));
+  }
 }
 
 /** Sums up predictions one by one, in constant memory. */
 export class PredictionTally {
   #calls = 0;
+  #failed = 0;
   #right = 0;
-  readonly #value = { sum: 0, count: 0 };
-  readonly #parts = new Map<PredictionPart, { sum: number; count: number }>();
+  #value = 0;
+  readonly #parts = new Map<PredictionPart, { calls: number; sum: number }>();
 
   add({ value, parts }: Pick<PredictedCall, 'value' | 'parts'>): void {
     this.#calls++;
-    if (value === null) return;
-    this.#value.sum += value;
-    this.#value.count++;
-    if (value === 1) this.#right++;
+    if (isRight({ value, parts })) this.#right++;
+    if (value === null) {
+      this.#failed++;
+      return;
+    }
+    this.#value += value;
     for (const part of PREDICTION_PARTS) {
       const share = parts[part];
-      if (share === undefined) continue;
-      const { sum, count } = this.#parts.get(part) ?? { sum: 0, count: 0 };
-      this.#parts.set(part, { sum: sum + share, count: count + 1 });
+      if (share !== undefined) this.#addPart(part, 1, share);
     }
   }
 
+  addSums({ calls, failed, right, value, parts }: PredictionSums): void {
+    this.#calls += calls;
+    this.#failed += failed;
+    this.#right += right;
+    this.#value += value;
+    for (const part of PREDICTION_PARTS) {
+      const of = parts[part];
+      if (of !== undefined) this.#addPart(part, of.calls, of.sum);
+    }
+  }
+
+  sums(): PredictionSums {
+    return {
+      calls: this.#calls,
+      failed: this.#failed,
+      right: this.#right,
+      value: this.#value,
+      parts: Object.fromEntries([...this.#parts].map(([part, of]) => [part, { ...of }])),
+    };
+  }
+
   accuracy(name: string): PredictionAccuracy {
-    const { sum, count } = this.#value;
+    const valued = this.#calls - this.#failed;
     return {
       name,
       calls: this.#calls,
-      failed: this.#calls - count,
-      accuracy: count === 0 ? null : sum / count,
-      parts: Object.fromEntries([...this.#parts].map(([part, { sum, count }]) => [part, sum / count])),
+      failed: this.#failed,
+      accuracy: valued === 0 ? null : this.#value / valued,
+      parts: Object.fromEntries([...this.#parts].map(([part, { calls, sum }]) => [part, sum / calls])),
       right: this.#right,
     };
+  }
+
+  #addPart(part: PredictionPart, calls: number, sum: number): void {
+    const old = this.#parts.get(part) ?? { calls: 0, sum: 0 };
+    this.#parts.set(part, { calls: old.calls + calls, sum: old.sum + sum });
+  }
+}
+
+/** Sums up the predictions of a rollout while it runs. Takes its own events only, not those of an ancestor. */
+export class PredictionsOfRollout {
+  readonly #tools = new Map<number, string>();
+  readonly #tallies = new PredictionTallies();
+
+  add(event: TraceEvent): void {
+    if (event.kind === 'tool.start') this.#tools.set(event.seq, event.data.name);
+    else if (event.kind === 'score' && event.span !== undefined && event.data.prediction !== undefined) {
+      const tool = this.#tools.get(event.span);
+      if (tool !== undefined) this.#tallies.of(tool).add({ value: event.data.value, parts: event.data.parts ?? {} });
+    }
+  }
+
+  sums(): PredictedTools {
+    return this.#tallies.sums();
   }
 }

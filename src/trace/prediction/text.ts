@@ -1,9 +1,9 @@
 /** Says how a prediction differs. */
 import { plural } from '../../common/text.ts';
 import { percent } from '../../common/units.ts';
+import { PREDICTION_PARTS, type PredictionPart } from '../schema/prediction.ts';
 import { valueText } from '../text/values.ts';
-import type { DifferingPlace, PlaceVerdict, PredictionDifference, PredictionPart } from './difference.ts';
-import { PREDICTION_PARTS } from './difference.ts';
+import type { DifferingPlace, PlaceVerdict, PredictionDifference } from './difference.ts';
 
 export const PART_LABELS: Readonly<Record<PredictionPart, string>> = {
   status: 'status',
@@ -36,6 +36,12 @@ export function partsText(parts: Readonly<Record<string, number>>): string {
     const share = parts[part];
     return share === undefined ? [] : [`${PART_LABELS[part]} ${percent(share)}`];
   }).join(', ');
+}
+
+/** Formats an accuracy: `100%` only if all was right. */
+export function accuracyText(accuracy: number | null): string {
+  if (accuracy === null) return '–';
+  return accuracy < 1 && accuracy >= 0.995 ? '99%' : percent(accuracy);
 }
 
 /** Returns whether the prediction was right, or how many places differ. What was not to be known does not count. */

@@ -3,6 +3,7 @@ import { each, finish, type Piecewise } from '../../common/piecewise.ts';
 import { causeOf } from '../cause.ts';
 import { countNameOf } from '../outcome.ts';
 import type { FaultCounts } from '../schema/faults.ts';
+import type { PredictedTools } from '../schema/prediction.ts';
 import type { RateCounts } from '../schema/rates.ts';
 import type { ErrorClass, WorldOutcome } from '../schema.ts';
 import type { Cause, RolloutRow } from '../summary.ts';
@@ -29,6 +30,8 @@ export interface Attempt {
   readonly faults: Readonly<Record<string, FaultCounts>> | undefined;
   /** What its calls say about the world; undefined for an attempt that was cancelled or lost. */
   readonly rates: RateCounts | undefined;
+  /** How well a world predicted its calls; undefined for an attempt that was cancelled or lost. */
+  readonly predictions: PredictedTools | undefined;
   /** Duration; undefined if the rollout has not ended or did not record it. */
   readonly ms: number | undefined;
 }
@@ -82,6 +85,7 @@ export function attemptOf(row: RolloutRow): Attempt {
     outcome: counts ? progress.world_outcome : undefined,
     faults: counts ? progress.faults : undefined,
     rates: counts ? progress.rates : undefined,
+    predictions: counts ? progress.predictions : undefined,
     ms: row.state === 'ended' ? progress.ms : undefined,
   };
 }

@@ -1,6 +1,7 @@
 /** The format of `report --json`. Other programs read it: only add fields, never change them. */
 import { z } from 'zod';
 import { faultCounts } from '../schema/faults.ts';
+import { PREDICTION_PARTS } from '../schema/prediction.ts';
 import { rateCounts } from '../schema/rates.ts';
 import { sideUsage, worldOutcome } from '../schema.ts';
 import { CAUSE_KINDS } from '../summary.ts';
@@ -16,6 +17,15 @@ const share = z.object({ attempts: int, passed: int });
 
 /** injected = recovered + worked_around + repeated + gave_up + open. */
 const ruleShare = faultCounts.extend({ open: int, attempts: int, passed: int });
+
+/** Means over the predicted calls of a tool: `accuracy` and `parts` without the calls that failed. */
+const predictionShare = z.object({
+  calls: int,
+  failed: int,
+  right: int,
+  accuracy: rate.nullable(),
+  parts: z.partialRecord(z.enum(PREDICTION_PARTS), rate),
+});
 
 /** The figures of some of the tasks. */
 const taskGroup = z.object({
@@ -98,6 +108,13 @@ export const reportSchema = z.object({
    * (see `control/worldChecks.ts`).
    */
   rates: rateCounts.default({}),
+  /**
+   * How well a world predicted the calls of each tool, the worst first (see `prediction/statistics.ts`). Empty without
+   * predictions.
+   */
+  predictions: z.record(z.string(), predictionShare).default({}),
+  /** Over the predicted calls of all tools. null: no call has a prediction with a value. */
+  prediction_accuracy: rate.nullable().default(null),
   /** Empty unless tasks have levels. */
   by_level: z.record(z.string(), taskGroup),
   /** Empty unless tasks name scenarios of their world. */

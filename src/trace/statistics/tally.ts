@@ -1,5 +1,6 @@
 /** Counts the attempts of a batch, for reports. */
 import { addRates } from '../control/rateText.ts';
+import { PredictionTallies } from '../prediction/statistics.ts';
 import { NO_FAULTS, openOf } from '../recovery.ts';
 import type { FaultCounts } from '../schema/faults.ts';
 import type { RateCounts } from '../schema/rates.ts';
@@ -47,6 +48,8 @@ export class Tally {
   readonly byOutcome = new Map<WorldOutcome, number>();
   readonly byRule = new Map<string, RuleShare>();
   rates: RateCounts = {};
+  /** By tool. */
+  readonly predictions = new PredictionTallies();
   readonly #settled = { scored: 0, unscored: 0, cancelled: 0, infrastructure: 0, open: 0 };
   readonly #tasks = new Map<string, { n: number; c: number; unsettled: number }>();
   #last: { readonly task: string; readonly tally: { n: number; c: number; unsettled: number } } | undefined;
@@ -76,6 +79,7 @@ export class Tally {
     const { outcome } = attempt;
     if (outcome !== undefined) this.byOutcome.set(outcome, (this.byOutcome.get(outcome) ?? 0) + 1);
     if (attempt.rates !== undefined) this.rates = addRates(this.rates, attempt.rates);
+    if (attempt.predictions !== undefined) this.predictions.addSums(attempt.predictions);
     for (const rule in attempt.faults) addFaults(this.byRule, rule, attempt, attempt.faults[rule]);
     if (settlement !== 'scored') return;
     for (let i = 0; i < tools.length; i++) {

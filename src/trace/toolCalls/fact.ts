@@ -2,6 +2,7 @@
 import { canonicalJson, isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import type { ToolSpan } from '../model/spans.ts';
 import type { TrajectoryModel } from '../model.ts';
+import type { PredictedCall } from '../prediction/statistics.ts';
 import type { Source, TraceError } from '../schema.ts';
 import { isBlobRef, unescapeKeys } from '../values/keys.ts';
 
@@ -22,6 +23,8 @@ export interface CallFact {
   readonly injected: string | undefined;
   /** Whether the tool was called, and not only the rule. */
   readonly made: boolean;
+  /** What the scores of its predictions say. */
+  readonly predictions: readonly Pick<PredictedCall, 'value' | 'parts'>[];
   /** The stored values: keys are escaped, and long values are references. Undefined if there are too many calls. */
   readonly values: CallValues | undefined;
 }
@@ -55,6 +58,9 @@ function factOf(model: TrajectoryModel, span: ToolSpan, rollout: string): CallFa
     error: end?.error,
     injected: end?.injected,
     made: end?.made !== false,
+    predictions: model
+      .scoresOf(span.seq)
+      .flatMap(({ data }) => (data.prediction === undefined ? [] : [{ value: data.value, parts: data.parts ?? {} }])),
     values: { arguments: span.start.data.raw ?? model.argumentsOf(span).value, result: model.resultOf(span)?.value },
   };
 }

@@ -1,4 +1,5 @@
 /** Statistics of a tool over many calls, and over the attempts that used it. */
+import { type PredictionAccuracy, PredictionTally } from '../prediction/statistics.ts';
 import type { ErrorClass } from '../schema.ts';
 import type { Attempt } from '../statistics/outcomes.ts';
 import type { CallFact } from './fact.ts';
@@ -13,6 +14,8 @@ export interface ToolStats {
   /** Durations in ms, of the calls that recorded one; null without any. */
   readonly p50: number | null;
   readonly p95: number | null;
+  /** How well a world predicted them; null without a prediction. */
+  readonly predictions: Omit<PredictionAccuracy, 'name'> | null;
 }
 
 /** Number of attempts that used a tool, and in total. */
@@ -27,6 +30,7 @@ export function toolStats(facts: Iterable<CallFact>): ToolStats {
   let errors = 0;
   const counts = new Map<ErrorClass, number>();
   const times: number[] = [];
+  const predicted = new PredictionTally();
   for (const fact of facts) {
     calls++;
     if (fact.open) open++;
@@ -35,13 +39,16 @@ export function toolStats(facts: Iterable<CallFact>): ToolStats {
       counts.set(fact.error.class, (counts.get(fact.error.class) ?? 0) + 1);
     }
     if (fact.ms !== undefined) times.push(fact.ms);
+    for (const prediction of fact.predictions) predicted.add(prediction);
   }
+  const { name: _name, ...predictions } = predicted.accuracy('');
   return {
     calls,
     open,
     errors,
     byClass: Object.fromEntries([...counts].sort(([, a], [, b]) => b - a)),
     ...quantiles(times),
+    predictions: predictions.calls === 0 ? null : predictions,
   };
 }
 

@@ -1,6 +1,7 @@
 /** Formats calls of tools and their statistics, on one line each. */
 import { joinedLines } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
+import { accuracyText } from '../prediction/text.ts';
 import { provenanceIn } from '../provenance.ts';
 import { errorText, valueText } from '../text/values.ts';
 import type { CallFact } from './fact.ts';
@@ -22,6 +23,7 @@ export function statsText(stats: ToolStats, shares: UseShares | undefined, cover
   ];
   if (stats.calls > 0) parts.push(stats.errors === 0 ? 'no errors' : `${shareText(stats.errors, stats.calls)} errors`);
   if (stats.p50 !== null && stats.p95 !== null) parts.push(`p50 ${duration(stats.p50)}, p95 ${duration(stats.p95)}`);
+  if (stats.predictions !== null) parts.push(`predicted ${accuracyText(stats.predictions.accuracy)}`);
   const used = shares === undefined ? '' : sharesText(shares);
   if (used !== '') parts.push(used);
   if (coverage.read < coverage.attempts)

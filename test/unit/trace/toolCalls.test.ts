@@ -24,6 +24,7 @@ function fact(over: Partial<CallFact> = {}): CallFact {
     injected: undefined,
     made: true,
     error: undefined,
+    predictions: [],
     values: { arguments: { n: 1 }, result: 'fine' },
     ...over,
   };
@@ -87,9 +88,25 @@ test('statistics: errors by class, times by nearest rank of the calls that have 
     failed('y', 3),
   ];
   const stats = toolStats(facts);
-  assert.deepEqual(stats, { calls: 24, open: 1, errors: 3, byClass: { tool_error: 2, timeout: 1 }, p50: 10, p95: 19 });
+  assert.deepEqual(stats, {
+    calls: 24,
+    open: 1,
+    errors: 3,
+    byClass: { tool_error: 2, timeout: 1 },
+    p50: 10,
+    p95: 19,
+    predictions: null,
+  });
   assert.deepEqual(Object.keys(stats.byClass), ['tool_error', 'timeout'], 'the most frequent first');
-  assert.deepEqual(toolStats([]), { calls: 0, open: 0, errors: 0, byClass: {}, p50: null, p95: null });
+  assert.deepEqual(toolStats([]), {
+    calls: 0,
+    open: 0,
+    errors: 0,
+    byClass: {},
+    p50: null,
+    p95: null,
+    predictions: null,
+  });
 });
 
 test('shares count scored attempts by the rollout that settled them', () => {
@@ -105,9 +122,29 @@ test('shares count scored attempts by the rollout that settled them', () => {
   assert.deepEqual(useShares(attemptsOf(rows), new Set(['find', 'other'])).passed, { used: 1, of: 2 });
 });
 
+test('statistics have the accuracy of predictions', () => {
+  const { predictions } = toolStats([
+    fact({ predictions: [{ value: 1, parts: { status: 1, keys: 1 } }] }),
+    fact({ predictions: [{ value: 0.5, parts: { status: 1, keys: 0.5 } }] }),
+    fact({ predictions: [{ value: null, parts: {} }] }),
+    fact(),
+  ]);
+  assert.deepEqual(predictions, { calls: 3, failed: 1, right: 1, accuracy: 0.75, parts: { status: 1, keys: 0.75 } });
+  const line = statsText({ ...toolStats([fact()]), predictions }, undefined, { attempts: 1, read: 1 });
+  assert.equal(line, '1 call · no errors · p50 10 ms, p95 10 ms · predicted 75%');
+});
+
 test('the line over a tool summarizes its calls', () => {
   const all = { attempts: 8, read: 8 };
-  const stats = { calls: 412, open: 0, errors: 25, byClass: { tool_error: 25 }, p50: 12, p95: 90 } as const;
+  const stats = {
+    calls: 412,
+    open: 0,
+    errors: 25,
+    byClass: { tool_error: 25 },
+    p50: 12,
+    p95: 90,
+    predictions: null,
+  } as const;
   const shares = { passed: { used: 31, of: 100 }, failed: { used: 58, of: 100 } };
   assert.equal(
     statsText(stats, shares, all),

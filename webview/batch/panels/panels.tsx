@@ -12,6 +12,7 @@ import { FaultsPanel } from './faultsPanel.tsx';
 import { OutcomesPanel } from './outcomesPanel.tsx';
 import { Panel } from './panel.tsx';
 import { type Curve, curveOf, PassPanel } from './passPanel.tsx';
+import { PredictionsPanel } from './predictionsPanel.tsx';
 import { RatesPanel } from './ratesPanel.tsx';
 import { RunPanel } from './runPanel.tsx';
 import { useSamples } from './samples.ts';
@@ -41,6 +42,7 @@ export function Panels({ view, page, onOpen }: PanelsProps) {
   const hasOutcomes = Object.keys(report.by_outcome).length > 0;
   const hasFaults = Object.keys(report.by_rule).length > 0;
   const hasRates = Object.keys(report.rates).length > 0;
+  const hasPredictions = Object.keys(report.predictions).length > 0;
   if (!hasPass && !hasRun && !hasCauses) return null;
   return (
     <div class="batch-panels">
@@ -60,6 +62,7 @@ export function Panels({ view, page, onOpen }: PanelsProps) {
       {hasOutcomes && <OutcomesPanel outcomes={report.by_outcome} />}
       {hasFaults && <FaultsPanel rules={report.by_rule} />}
       {hasRates && <RatesPanel rates={report.rates} />}
+      {hasPredictions && <PredictionsPanel tools={report.predictions} overall={report.prediction_accuracy} />}
       {hasCauses && <CausesPanel view={view} causes={causes} onOpen={onOpen} />}
     </div>
   );

@@ -124,6 +124,7 @@ page('pods-released', { options: { pods: true, state: 'paused', released: true }
 page('faults', { options: { state: 'ended', tasks: 40, attempts: 8, faults: true } });
 page('faults-running', { options: { faults: true } });
 page('outcomes', { options: { state: 'ended', tasks: 40, attempts: 8, outcomes: true } });
+page('predictions', { options: { state: 'ended', tasks: 40, attempts: 8, predictions: true } });
 page('ended', { options: { state: 'ended', tasks: 40, attempts: 8 } });
 page('verdicts', { options: { state: 'ended', tasks: 40, attempts: 8, verdicts: true } });
 page('verdicts-of-attempt', {

@@ -33,6 +33,8 @@ export interface BatchOptions {
   readonly faults?: boolean;
   /** Whether its world is a published one, which tells outcomes apart. */
   readonly outcomes?: boolean;
+  /** Whether its world has a shadow. */
+  readonly predictions?: boolean;
   /** Whether a judge and a person judged attempts later. */
   readonly verdicts?: boolean;
   /** Multiplies the numbers of steps and tokens. */
@@ -244,6 +246,7 @@ function rowOf({ task, index, attempt, options, random, now }: Cell): RolloutRow
           ...(options.outcomes === true && state === 'ended' && end.status === 'done'
             ? { world_outcome: end.passed === true ? 'complete' : FAILED[(index + attempt) % FAILED.length] }
             : {}),
+          ...(options.predictions === true && state === 'ended' ? { predictions: predictionsOf(index + attempt) } : {}),
           ...(options.verdicts === true && state === 'ended' && end.status === 'done'
             ? { verdicts: verdictsOf(end.passed === true, index + attempt, now) }
             : {}),
@@ -279,6 +282,26 @@ function verdictsOf(passed: boolean, place: number, now: number): NonNullable<Pr
   return {
     'careful judge': verdict(passed !== (place % 5 === 0)),
     ...(place % 3 === 0 ? { 'person:ada': verdict(passed !== (place % 6 === 0), 'ada') } : {}),
+  };
+}
+
+/** Renewals are predicted badly, and some predictions of a tool fail. */
+function predictionsOf(place: number): NonNullable<Progress['predictions']> {
+  const two = (keys: number, deterministic: number, failed = 0) => ({
+    calls: 2 + failed,
+    failed,
+    right: keys + deterministic === 4 ? 2 : 1,
+    value: (keys + deterministic) / 2,
+    parts: {
+      status: { calls: 2, sum: 2 },
+      keys: { calls: 2, sum: keys },
+      deterministic: { calls: 2, sum: deterministic },
+    },
+  });
+  return {
+    find_member: two(2, 2),
+    loans_of: two(2, place % 9 === 0 ? 1.5 : 2, place % 7 === 0 ? 1 : 0),
+    renew_loan: two(1.9, place % 3 === 0 ? 1 : 1.6),
   };
 }
 

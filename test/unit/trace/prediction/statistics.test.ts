@@ -3,12 +3,25 @@ import { describe, it } from 'node:test';
 import type { Json } from '../../../../src/common/json.ts';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
 import { callDifference } from '../../../../src/trace/prediction/callDifference.ts';
-import { predictedCalls, predictionAccuracy } from '../../../../src/trace/prediction/statistics.ts';
+import {
+  PredictionsOfRollout,
+  PredictionTallies,
+  predictedCalls,
+  predictionAccuracy,
+} from '../../../../src/trace/prediction/statistics.ts';
+import { predictedTools } from '../../../../src/trace/schema/prediction.ts';
 import type { EventData } from '../../../../src/trace/schema.ts';
 import { Stream } from '../../../support/stream.ts';
 
+interface Call {
+  readonly tool: string;
+  readonly predicted?: Json;
+  readonly real: Json;
+  readonly value: number | null;
+}
+
 /** A rollout with calls of tools, each with what was predicted for it and how accurate that was. */
-function modelOf(calls: readonly { tool: string; predicted?: Json; real: Json; value: number | null }[], fork = 0) {
+function streamOf(calls: readonly Call[], fork = 0): Stream {
   const stream = new Stream();
   stream.start(fork === 0 ? {} : { fork: { rollout: 'parent', seq: fork } });
   for (const [index, { tool, predicted, real, value }] of calls.entries()) {
@@ -25,12 +38,16 @@ function modelOf(calls: readonly { tool: string; predicted?: Json; real: Json; v
     };
     stream.add('score', score, { span });
   }
+  return stream;
+}
+
+function modelOf(calls: readonly Call[], fork = 0): TrajectoryModel {
   const model = new TrajectoryModel();
-  model.push(stream.events);
+  model.push(streamOf(calls, fork).events);
   return model;
 }
 
-const CALLS = [
+const CALLS: readonly Call[] = [
   { tool: 'find', predicted: { title: 'Emma' }, real: { title: 'Ulysses' }, value: 1 },
   { tool: 'renew', predicted: { title: 'Emma' }, real: { title: 'Ulysses' }, value: 0.5 },
   { tool: 'renew', real: 'Error (tool_error): no', value: null },
@@ -66,6 +83,22 @@ describe('predicted calls', () => {
         ['3', null],
       ],
     );
+  });
+
+  it('have the same accuracy from the sums of their rollouts', () => {
+    const tallies = new PredictionTallies();
+    const parts = [CALLS.slice(0, 2), CALLS.slice(2)];
+    for (const part of parts) {
+      const sums = new PredictionsOfRollout();
+      for (const event of streamOf(part).events) sums.add(event);
+      tallies.addSums(predictedTools.parse(structuredClone(sums.sums())));
+    }
+    const calls = parts.flatMap((part, index) => predictedCalls(modelOf(part), `r${index}`));
+    assert.deepEqual(
+      tallies.accuracies(),
+      predictionAccuracy(calls, ({ tool }) => tool),
+    );
+    assert.deepEqual(tallies.overall(), predictionAccuracy(calls, () => '')[0]);
   });
 
   it('are not those of the parent of a fork', () => {
