@@ -6,6 +6,7 @@
  * To change the meaning of a field, or to remove one, raise `TRACE_VERSION` and add a step to `upgrades.ts`.
  */
 import { z } from 'zod';
+import { traceError } from './schema/errors.ts';
 import { faultCounts } from './schema/faults.ts';
 import { blobRef, int, json, part, sha } from './schema/parts.ts';
 import { predictedTools, prediction } from './schema/prediction.ts';
@@ -13,6 +14,16 @@ import { rateCounts } from './schema/rates.ts';
 import { totals } from './schema/totals.ts';
 import { change, worldOpen, worldOutcome } from './schema/world.ts';
 
+export {
+  ERROR_CLASSES,
+  type ErrorClass,
+  errorClass,
+  type LimitKind,
+  type Place,
+  place,
+  type TraceError,
+  traceError,
+} from './schema/errors.ts';
 export { type BlobRef, type Part, part } from './schema/parts.ts';
 export type { Prediction } from './schema/prediction.ts';
 export { type SideUsage, sideUsage, type Totals, totals } from './schema/totals.ts';
@@ -39,44 +50,6 @@ export type Origin = z.infer<typeof origin>;
 /** Ordered ranges of message ordinals, both ends inclusive. */
 export const context = z.array(z.tuple([int.min(1), int.min(1)]));
 export type Context = z.infer<typeof context>;
-
-// ---- errors ---------------------------------------------------------------------------------------------------
-
-export const ERROR_CLASSES = [
-  'invalid_arguments',
-  'unknown_tool',
-  'tool_error',
-  'world_error',
-  'timeout',
-  'cancelled',
-  'limit',
-  'model_error',
-  'malformed_output',
-  'context_overflow',
-  'infrastructure',
-] as const;
-export const errorClass = z.enum(ERROR_CLASSES);
-export type ErrorClass = z.infer<typeof errorClass>;
-
-/** 1-based line and column. */
-export const place = z.object({ file: z.string(), line: int.min(1), column: int.min(1) });
-export type Place = z.infer<typeof place>;
-
-/** What a limit bounds. */
-const limitKind = z.enum(['steps', 'seconds', 'tokens']);
-export type LimitKind = z.infer<typeof limitKind>;
-
-export const traceError = z.object({
-  class: errorClass,
-  message: z.string(),
-  /** Of class `limit`: which one. */
-  limit: limitKind.optional(),
-  stack: z.string().optional(),
-  place: place.optional(),
-  /** The world failed: its code threw, ran too long, or took too much. It did not merely refuse the call. */
-  blame: z.literal('world').optional(),
-});
-export type TraceError = z.infer<typeof traceError>;
 
 // ---- scores -----------------------------------------------------------------------------------------------------
 
