@@ -326,6 +326,9 @@ export interface NamedModel {
   readonly model: SubmittedModel;
 }
 
+/** Worlds that predict, by their key, under which their calls of models are recorded. */
+const PREDICTING = ['shadow', 'lookahead'] as const;
+
 /** Returns the side models of a submission. Several may have the same name. */
 export function sideModelsOf({ agent, world, scorer }: Pick<Submission, 'agent' | 'world' | 'scorer'>): NamedModel[] {
   const worlds = worldsOf({ world });
@@ -337,7 +340,7 @@ export function sideModelsOf({ agent, world, scorer }: Pick<Submission, 'agent' 
   return [
     ...(world?.user === undefined ? [] : [{ side: 'user', model: world.user.model }]),
     ...worlds.flatMap((each) => {
-      const side = each === world?.worlds?.shadow ? 'shadow' : 'world';
+      const side = PREDICTING.find((key) => worldsIn(world?.worlds?.[key]).includes(each)) ?? 'world';
       return each.kind === 'simulated' ? [{ side, model: each.model }] : [];
     }),
     ...(world?.shadow?.judge === undefined ? [] : [{ side: 'judge', model: world.shadow.judge }]),

@@ -283,7 +283,7 @@ function worldFiles(world: LoadedWorld | undefined, isInside = false): ParsedFil
   return worldsIn(world).map(({ parsed }) =>
     parsed === world?.parsed && !isInside
       ? parsed
-      : filtered(parsed, (name) => !['user', 'perturb', 'shadow'].includes(name)),
+      : filtered(parsed, (name) => !['user', 'perturb', 'shadow', 'lookahead'].includes(name)),
   );
 }
 

@@ -79,6 +79,8 @@ export interface RolloutPorts {
   readonly world?: World;
   /** Predicts tool calls before they are made. */
   readonly shadow?: ShadowWorld;
+  /** Predicts tool calls when agents ask for it. */
+  readonly lookahead?: World;
   /** Calls the function of a rule (see `Perturbation`). Absent only if no rule has one. */
   callRule?(rule: FunctionRule, input: JsonObject, signal: AbortSignal): Promise<Json>;
   readonly scorer: Scorer;

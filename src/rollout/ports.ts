@@ -141,6 +141,8 @@ export interface SideQuestion {
   readonly messages: readonly { readonly role: 'system' | 'user' | 'assistant'; readonly text: string }[];
   /** Replaces parts of the model's own sampling. */
   readonly sampling?: Omit<SubmittedModel['sampling'], 'extra'>;
+  /** In a tool call: an endpoint that is down ends only the call, not the attempt. */
+  readonly optional?: true;
 }
 
 /** Asks a side model and returns the text of its reply. The call is recorded. Throws ClassedError. */
@@ -184,7 +186,7 @@ export interface ToolOutcome {
   readonly cut?: number;
   readonly full?: Uint8Array;
   /** Where it comes from, unless the tool itself returned it. */
-  readonly source?: 'simulated' | 'overlay' | 'recorded';
+  readonly source?: 'simulated' | 'overlay' | 'recorded' | 'predicted';
   /** With `source: 'overlay'`: what the tool itself returned. */
   readonly real?: Json;
   /** Of a recorded answer: the call that got it. */

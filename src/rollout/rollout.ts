@@ -389,9 +389,9 @@ export class Rollout {
   async #close(): Promise<void> {
     const { world, worldEnd } = this.#opened;
     const closings: Promise<unknown>[] = [this.#closeTools()];
-    const shadow = this.#opened.factory?.shadow;
-    if (shadow !== undefined)
-      closings.push(settledWithin(shadow.close(), this.#closeMs, this.#ports.time ?? systemTime));
+    const { shadow, lookahead } = this.#opened.factory ?? {};
+    for (const each of [shadow, lookahead])
+      if (each !== undefined) closings.push(settledWithin(each.close(), this.#closeMs, this.#ports.time ?? systemTime));
     if (world !== undefined && worldEnd === undefined)
       closings.push(settledWithin(world.close(), this.#closeMs, this.#ports.time ?? systemTime));
     await Promise.all(closings);

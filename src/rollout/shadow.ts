@@ -5,18 +5,18 @@ import { predictionDifference, SeenValues } from '../trace/prediction/difference
 import { PREDICTION_SCORER } from '../trace/prediction/statistics.ts';
 import { compileCondition, type Query } from '../trace/query.ts';
 import type { EventData, TraceError } from '../trace/schema.ts';
-import { hasHappened, howObserved, isObserved } from '../trace/undone.ts';
+import { hasHappened, isObserved } from '../trace/undone.ts';
 import type { EffectResult } from './act/act.ts';
 import type { History } from './act/history.ts';
 import type { RolloutJob } from './job.ts';
 import type { Log } from './log/log.ts';
 import type { Stopwatch } from './loop/limits.ts';
 import { type Questions, type SideModels, sidePath } from './loop/sideModel.ts';
-import type { Ask, ShadowWorld, WorldSession } from './ports.ts';
+import type { Ask, ShadowWorld } from './ports.ts';
+import { PredictingSession, responseOf } from './predictingSession.ts';
 import type { Stop } from './stop.ts';
 import { type PendingCall, pendingEnvironment } from './tools/pendingCall.ts';
 import { argumentsOf } from './tools/toolEvents.ts';
-import { worldSeed } from './world.ts';
 
 /** The side under which the shadow's calls of models are recorded, and that of its judge. */
 const SIDE = 'shadow';
@@ -53,12 +53,12 @@ export class Shadow {
   /** What agents saw so far. */
   readonly #seen = new SeenValues();
   readonly #turns: { readonly action: string; readonly observation: string }[] = [];
-  #opening: Promise<WorldSession> | undefined;
-  /** Why no more predictions are made. */
-  #failed: ClassedError | undefined;
+  readonly #session: PredictingSession;
 
   constructor(parts: ShadowParts) {
+    const { shadow, job, stop } = parts;
     this.#parts = parts;
+    this.#session = new PredictingSession(shadow.world, job, stop);
   }
 
   /** Predicts a call. `lost`: seq of the recorded call that it makes again. Never throws. */
@@ -74,7 +74,7 @@ export class Shadow {
    */
   async ended(call: PendingCall, done: EffectResult<'tool'>, restored: Promise<void> | undefined): Promise<void> {
     await restored;
-    const real = done.message?.parts.find((part) => part.type === 'tool_call_response')?.response;
+    const real = responseOf(done);
     const prediction = this.#predictions.get(call.span) ?? (await this.#recall(call, done));
     this.#predictions.delete(call.span);
     if (prediction !== undefined && real !== undefined) await this.#score(call, done, prediction, real);
@@ -84,8 +84,8 @@ export class Shadow {
   }
 
   /** Closes the session if it was opened. */
-  async close(): Promise<void> {
-    await this.#opening?.then((session) => session.close()).catch(() => undefined); // nobody can use it anymore
+  close(): Promise<void> {
+    return this.#session.close();
   }
 
   #selects(call: PendingCall): boolean {
@@ -103,12 +103,9 @@ export class Shadow {
     const { stop: callStop, release } = stop.child();
     watch.setWaiting(true); // the agent's time does not count it
     try {
-      const session = await this.#session();
-      if (!session.specs.some(({ name }) => name === request.name)) return undefined;
-      if (this.#failed !== undefined) throw this.#failed;
       const questions = this.#questions(call, lost, callStop);
-      const { response } = await callStop.race(
-        session.call(
+      const response = await callStop.race(
+        this.#session.predict(
           { id: request.call, name: request.name, arguments: argumentsOf(request.arguments) },
           {
             signal: callStop.signal,
@@ -119,12 +116,9 @@ export class Shadow {
           },
         ),
       );
-      return { response };
+      return response === undefined ? undefined : { response };
     } catch (thrown) {
-      const error = ClassedError.from(thrown, 'world_error');
-      // An endpoint that does not answer is not asked again: each call would wait for it.
-      if (error.class === 'infrastructure') this.#failed = error;
-      return { error: error.toTrace() };
+      return { error: ClassedError.from(thrown, 'world_error').toTrace() };
     } finally {
       callStop.stop(new ClassedError('cancelled', 'The prediction has ended.'));
       release();
@@ -149,9 +143,7 @@ export class Shadow {
 
   /** Makes the call again in a session whose state is not what it saw, so that it is as before the worker was lost. */
   async #repeat(call: PendingCall, end: EventData['tool.end'] | undefined): Promise<void> {
-    const session = await this.#session().catch(() => undefined); // reported where it predicts
-    if (session !== undefined && session.observed === undefined && hasHappened(end))
-      await this.#predict(call, undefined);
+    if (hasHappened(end) && (await this.#session.hasOwnState())) await this.#predict(call, undefined);
   }
 
   async #score(
@@ -212,20 +204,15 @@ export class Shadow {
   /** Lets the session see what the agent saw, or what it answered itself. */
   async #observe(
     call: PendingCall,
-    { end }: EffectResult<'tool'>,
+    done: EffectResult<'tool'>,
     real: Json | undefined,
     answered: Json | undefined,
   ): Promise<void> {
-    const { request } = call;
     if (real === undefined) return;
-    this.#seen.addArguments(request.arguments);
+    this.#seen.addArguments(call.request.arguments);
     this.#seen.addResponse(real);
-    if (!isObserved(end)) return;
-    this.#turns.push({ action: actionOf(call), observation: textOf(real) });
-    const session = await this.#session().catch(() => undefined); // reported where it predicts
-    if (session?.specs.some(({ name }) => name === request.name) !== true) return;
-    const called = { id: request.call, name: request.name, arguments: argumentsOf(request.arguments) };
-    session.observed?.(called, answered ?? real, howObserved(end, undefined));
+    if (isObserved(done.end)) this.#turns.push({ action: actionOf(call), observation: textOf(real) });
+    await this.#session.observe(call, done, answered);
   }
 
   #questions({ request, span, agent, step, seed }: PendingCall, lost: number | undefined, stop: Stop): Questions {
@@ -240,17 +227,6 @@ export class Shadow {
       step: () => step,
       onWait: () => undefined,
     }));
-  }
-
-  /** Opens the session at the first call. Throws ClassedError. */
-  #session(): Promise<WorldSession> {
-    const { shadow, job, stop } = this.#parts;
-    this.#opening ??= shadow.world
-      .open({ task: job.task, seed: worldSeed(job.task, job.submission.seed) }, stop.signal)
-      .catch((error: unknown) => {
-        throw ClassedError.from(error, 'world_error');
-      });
-    return this.#opening;
   }
 }
 

@@ -2,13 +2,14 @@ import type { ToolSpan } from './model/spans.ts';
 import type { TrajectoryModel } from './model.ts';
 import type { Source } from './schema.ts';
 
-/** Where what the agent saw of a call does not come from its tool. Predictions are never seen. */
-export type Provenance = 'simulated' | 'overlay' | 'recorded' | 'injected' | 'edited';
+/** Where what the agent saw of a call does not come from its tool. Of predictions, it sees those that it asked for. */
+export type Provenance = 'simulated' | 'overlay' | 'recorded' | 'predicted' | 'injected' | 'edited';
 
 export const PROVENANCE_TITLES: Readonly<Record<Provenance, string>> = {
   simulated: 'Written by the model that plays the world',
   overlay: 'The real result, changed by the model that plays the world',
   recorded: 'Replayed from a recording',
+  predicted: 'Predicted by a model of the world: the call was not made',
   injected: 'Changed by a rule of the world',
   edited: 'Changed by an edit',
 };
@@ -23,7 +24,9 @@ export function provenanceOf(model: TrajectoryModel, span: ToolSpan): Provenance
 /** `injected`: the rule that changed the call. `edited`: whether its result was. */
 export function provenanceIn(source: Source | undefined, injected: string | undefined, edited = false): Provenance[] {
   return [
-    ...(source === 'simulated' || source === 'overlay' || source === 'recorded' ? [source] : []),
+    ...(source === 'simulated' || source === 'overlay' || source === 'recorded' || source === 'predicted'
+      ? [source]
+      : []),
     ...(injected === undefined ? [] : ['injected' as const]),
     ...(edited || source === 'edited' ? ['edited' as const] : []),
   ];

@@ -71,7 +71,16 @@ export type Check = z.infer<typeof check>;
 // ---- results of outside effects -------------------------------------------------------------------------------
 
 /** `overlay`: the real answer, as a model changed it by what it had simulated before. */
-export const source = z.enum(['live', 'recorded', 'simulated', 'overlay', 'edited', 'observed', 'imported']);
+export const source = z.enum([
+  'live',
+  'recorded',
+  'simulated',
+  'overlay',
+  'predicted',
+  'edited',
+  'observed',
+  'imported',
+]);
 export type Source = z.infer<typeof source>;
 export const effect = z.enum(['pure', 'restorable', 'irreversible']);
 export type Effect = z.infer<typeof effect>;

@@ -1,7 +1,7 @@
-/** Checks of the shadow of a world beyond its schema. */
+/** Checks of worlds that predict calls beyond their schema. */
 import type { ModelSection } from '../schema/modelSection.ts';
 import type { ShadowSection } from '../schema/shadowSection.ts';
-import type { ParsedFile } from '../source/parse.ts';
+import type { ParsedFile, Path } from '../source/parse.ts';
 import { checkModel } from './model.ts';
 import { checkCondition, VARIABLES } from './perturb.ts';
 import type { Reading } from './reading.ts';
@@ -26,11 +26,16 @@ export function checkShadow(
 }
 
 /** Reports a world that really does what it is asked, which a prediction must not. */
-export function checkShadowWorld(reading: Reading, parsed: ParsedFile, world: LoadedWorld | undefined): void {
+export function checkPredictingWorld(
+  reading: Reading,
+  parsed: ParsedFile,
+  at: Path,
+  world: LoadedWorld | undefined,
+): void {
   if (world === undefined) return;
   const { kind, file } = world;
   if (kind === 'recorded' || (kind === 'simulated' && world.worlds.real === undefined)) return;
-  reading.report(parsed, ['shadow', 'world'], {
+  reading.report(parsed, at, {
     code: 'conflict',
     message:
       kind === 'simulated'

@@ -14,7 +14,7 @@ import { checkPlaceholders } from './placeholders.ts';
 import type { Mention, PromptText, Reading } from './reading.ts';
 import { type RecordingSource, readSources } from './recorded.ts';
 import { checkScenario, readScenarios, type Scenarios } from './scenarios.ts';
-import { checkShadow, checkShadowWorld } from './shadow.ts';
+import { checkPredictingWorld, checkShadow } from './shadow.ts';
 import { readSimulation, type Simulation } from './simulated.ts';
 import { MODULE_ENDINGS } from './tools.ts';
 
@@ -124,7 +124,8 @@ export async function readWorld(
   }
   if (value.shadow !== undefined) checkShadow(reading, parsed, value.shadow, value.models);
   const nested = await readNested(reading, parsed, namedWorlds(kind, value, above), [...above, path]);
-  checkShadowWorld(reading, parsed, nested.worlds?.shadow);
+  for (const key of ['shadow', 'lookahead'] as const)
+    checkPredictingWorld(reading, parsed, [key, 'world'], nested.worlds?.[key]);
   if (nested.worlds?.real?.kind === 'simulated')
     reading.report(parsed, ['real', 'world'], {
       code: 'conflict',
@@ -177,14 +178,15 @@ export async function readWorld(
 /** Returns the paths of other worlds in a file, as written. */
 function namedWorlds(
   kind: WorldKind,
-  { real, otherwise, shadow }: Partial<WorldFile>,
+  { real, otherwise, shadow, lookahead }: Partial<WorldFile>,
   above: readonly string[],
 ): Record<NestedWorldKey, string | undefined> {
   return {
     real: kind === 'simulated' ? real?.world : undefined,
     otherwise: kind === 'recorded' && typeof otherwise === 'object' ? otherwise.world : undefined,
-    // That of a world inside another one does not apply.
+    // Those of a world inside another one do not apply.
     shadow: above.length === 0 ? shadow?.world : undefined,
+    lookahead: above.length === 0 ? lookahead?.world : undefined,
   };
 }
 
@@ -242,6 +244,7 @@ function checkNested(reading: Reading, { parsed, at }: Mention, nested: WorldPar
     ['perturb', 'rules'],
     ['user', 'simulated user'],
     ['shadow', 'shadow'],
+    ['lookahead', 'look-ahead'],
   ] as const)
     if (nested.parsed.has([own]))
       reading.report(parsed, at, {

@@ -89,7 +89,7 @@ export const modelSection = z.strictObject({
 export type ModelSection = z.output<typeof modelSection>;
 
 /** Side models that have these names in trajectories are not asked by users' code. */
-const TAKEN = new Set(['user', 'world', 'shadow']);
+const TAKEN = new Set(['user', 'world', 'shadow', 'lookahead']);
 
 /** Models by the names by which code asks them. */
 export const askedModels = z

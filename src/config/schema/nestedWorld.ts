@@ -6,7 +6,7 @@
 import { path } from './values.ts';
 
 /** Keys of a world file below which `world` names another one. */
-export const NESTED_WORLDS = ['real', 'otherwise', 'shadow'] as const;
+export const NESTED_WORLDS = ['real', 'otherwise', 'shadow', 'lookahead'] as const;
 export type NestedWorldKey = (typeof NESTED_WORLDS)[number];
 
 /** The path of another world file. */

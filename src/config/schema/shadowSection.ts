@@ -1,4 +1,4 @@
-/** Schema of `shadow`: a world that predicts tool calls before they are made. */
+/** Schemas of `shadow` and `lookahead`: worlds that predict tool calls before they are made. */
 import { z } from 'zod';
 import { modelSection } from './modelSection.ts';
 import { worldPath } from './nestedWorld.ts';
@@ -27,3 +27,14 @@ export const shadowSection = group(
   '{ world: library-sim.world.yaml }',
 );
 export type ShadowSection = z.output<typeof shadowSection>;
+
+export const lookaheadSection = group(
+  {
+    world: worldPath.describe(
+      'The world file, of `kind: simulated` or `recorded`. Its own `perturb`, `user`, `shadow`, and `lookahead` do ' +
+        'not apply.',
+    ),
+  },
+  'a group of keys with `world`',
+  '{ world: library-sim.world.yaml }',
+);

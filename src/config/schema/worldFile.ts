@@ -5,7 +5,7 @@ import { codeWorldKeys } from './codeWorld.ts';
 import { askedModels, modelSection } from './modelSection.ts';
 import { perturbRule } from './perturbSection.ts';
 import { recordedWorldKeys, worldFrom } from './recordedWorld.ts';
-import { shadowSection } from './shadowSection.ts';
+import { lookaheadSection, shadowSection } from './shadowSection.ts';
 import { definitionEntries, simulatedWorldKeys } from './simulatedWorld.ts';
 import { choice, expects, listOf, name, path, programs, text } from './values.ts';
 
@@ -71,6 +71,12 @@ export const worldFile = z.strictObject({
     .describe(
       'A world that predicts each tool call before it is made. The agent does not see the prediction; the score of ' +
         'the call says how far it agrees with the response.',
+    ),
+  lookahead: lookaheadSection
+    .optional()
+    .describe(
+      'A world that answers the built-in tool `predict`, which agents then have: what a call of another tool would ' +
+        'return, before they make it.',
     ),
 });
 export type WorldFile = z.output<typeof worldFile>;

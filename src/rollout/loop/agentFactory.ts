@@ -11,6 +11,7 @@ import type { RolloutJob, RolloutPorts } from '../job.ts';
 import type { Log } from '../log/log.ts';
 import type { LoggedMessage, Sha256 } from '../log/messages.ts';
 import { TokenChain } from '../log/tokens.ts';
+import { Lookahead } from '../lookahead.ts';
 import type { ToolHost } from '../ports.ts';
 import { Shadow } from '../shadow.ts';
 import type { Stop } from '../stop.ts';
@@ -79,6 +80,7 @@ export class AgentFactory {
   readonly #controls: Controls | undefined;
   readonly #counts = new CallCounts();
   readonly shadow: Shadow | undefined;
+  readonly lookahead: Lookahead | undefined;
   /** Asks models for tools and scorers. */
   readonly sideModels: SideModels;
   #step: number;
@@ -129,6 +131,9 @@ export class AgentFactory {
       ports.shadow === undefined
         ? undefined
         : new Shadow({ ...parts, shadow: ports.shadow, job, sideModels: this.sideModels });
+    const { lookahead, untrusted } = ports;
+    this.lookahead =
+      lookahead === undefined ? undefined : new Lookahead({ lookahead, job, stop, untrusted, world: parts.world });
     for (const agent of agentsOf(job.submission)) this.#tools.set(agent, this.#toolSet(agent, []));
   }
 
@@ -181,6 +186,7 @@ export class AgentFactory {
           perturbation: this.#perturbation,
           controls: this.#controls,
           shadow: this.shadow,
+          lookahead: this.lookahead,
           careful: job.how === 'resumed',
         },
         path,
@@ -234,7 +240,7 @@ export class AgentFactory {
 
   #toolSet(agent: SubmittedAgent, agents: readonly AgentTool[]): ToolSet {
     const { hosts, world, sha256 } = this.parts;
-    return new ToolSet(hosts.get(agent), world, agent.answer, sha256, agents);
+    return new ToolSet(hosts.get(agent), world, agent.answer, sha256, agents, this.lookahead);
   }
 
   /** The step to which calls made now belong, unless an agent's own step contains them. */

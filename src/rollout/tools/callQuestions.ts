@@ -31,7 +31,7 @@ export class CallQuestions {
     this.#now = { stop, limit };
   }
 
-  /** Throws ClassedError. An endpoint that is down ends the attempt. */
+  /** Throws ClassedError. An endpoint that is down ends the attempt, unless the question is optional. */
   async ask(question: SideQuestion): Promise<string> {
     const { sideModels, stop, subject, lost, seed } = this.#parts;
     this.#questions ??= sideModels.ofTool(subject.name, seed, () => {
@@ -51,7 +51,7 @@ export class CallQuestions {
       return await this.#questions.ask(question);
     } catch (thrown) {
       const error = ClassedError.from(thrown, 'model_error');
-      if (error.class === 'infrastructure') stop.stop(error);
+      if (error.class === 'infrastructure' && question.optional !== true) stop.stop(error);
       throw error;
     }
   }

@@ -13,6 +13,7 @@ import type { Subject } from '../gates/subject.ts';
 import type { WorldCall } from '../liveWorld.ts';
 import type { Log } from '../log/log.ts';
 import type { Sha256 } from '../log/messages.ts';
+import type { Lookahead } from '../lookahead.ts';
 import { Counter, type Stopwatch } from '../loop/limits.ts';
 import type { SideModels } from '../loop/sideModel.ts';
 import type { CallInspection, ToolOutcome, UntrustedWork } from '../ports.ts';
@@ -36,7 +37,7 @@ import {
   type ToolCallPart,
 } from './toolEvents.ts';
 import { ToolLog } from './toolLog.ts';
-import type { AgentCall, ToolEntry, ToolSet } from './toolSet.ts';
+import { type AgentCall, delegate, type ToolEntry, type ToolSet } from './toolSet.ts';
 
 /** Time for an interrupted tool to end before its call is closed anyway. */
 const GRACE_MS = 1_000;
@@ -63,6 +64,8 @@ interface ToolCallerParts {
   readonly controls: Controls | undefined;
   /** What predicts calls before they are made. */
   readonly shadow: Shadow | undefined;
+  /** With which agents predict calls. */
+  readonly lookahead: Lookahead | undefined;
   /**
    * Whether an earlier holder was lost, so that every call is stored before it is made, to detect calls that end
    * workers.
@@ -137,7 +140,7 @@ export class ToolCaller {
     const effect = tool?.spec.effect ?? 'pure';
     const start = startOf(part, effect);
     const repeats = this.#parts.counts.count(this.#agent, start.name, start.arguments);
-    const world = tool?.world;
+    const { world, queue = world?.queue } = tool ?? {};
     const { call } = outcome;
     const worldCall = (span: number): WorldCall => ({
       call: { id: part.id, name: part.name, arguments: argumentsOf(this.#edited(span, part)) },
@@ -154,9 +157,9 @@ export class ToolCaller {
       start: () => ({ data: start }),
       perform: (request, subject, lost) => this.#perform(request, subject, { seed, repeats, outcome, lost }),
       onlyStored: effect === 'irreversible' || this.#parts.careful,
-      ...(world === undefined ? {} : { queue: world.queue }),
+      ...(queue === undefined ? {} : { queue }),
       settled: (done) => {
-        const { perturbation, controls, shadow } = this.#parts;
+        const { perturbation, controls, shadow, lookahead } = this.#parts;
         const request = { ...start, arguments: this.#edited(done.span, part) };
         perturbation?.ended(request, done);
         controls?.ended({ request, agent: this.#agent, step, repeats, done });
@@ -165,8 +168,9 @@ export class ToolCaller {
         const restored = done.recorded
           ? world?.afterRecordedCall(worldCall(done.span), done)
           : world?.afterCall(worldCall(done.span), done, outcome.value);
-        if (shadow === undefined) return restored;
-        return shadow.ended({ request, span: done.span, agent: this.#agent, step, seed, repeats }, done, restored);
+        const ended = { request, span: done.span, agent: this.#agent, step, seed, repeats };
+        const scored = shadow?.ended(ended, done, restored) ?? restored;
+        return lookahead?.ended(ended, done, scored) ?? scored;
       },
     };
   }
@@ -372,15 +376,6 @@ export class ToolCaller {
       ? new ClassedError('tool_error', error.message, { place: error.place, stack: error.userStack })
       : error;
   }
-}
-
-/** Delegates to another agent, without a time limit: its calls and the rollout have their own. */
-async function delegate(
-  call: AgentCall,
-  request: EventData['tool.start'],
-  subject: Subject<'tool'>,
-): Promise<ToolOutcome> {
-  return { response: await call.make(argumentsOf(request.arguments), subject.span) };
 }
 
 interface CallPlan {

@@ -1,11 +1,15 @@
 import type { Json, JsonObject } from '../../common/json.ts';
 import type { AnswerRule } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
+import type { EventData } from '../../trace/schema.ts';
+import type { Subject } from '../gates/subject.ts';
 import type { Envelope } from '../log/log.ts';
 import type { Sha256 } from '../log/messages.ts';
+import type { Lookahead } from '../lookahead.ts';
 import { answerTool } from '../loop/answer.ts';
-import type { PendingBlob, ToolHost, ToolSpec } from '../ports.ts';
+import type { PendingBlob, ToolHost, ToolOutcome, ToolSpec } from '../ports.ts';
 import type { RolloutWorld } from '../world.ts';
+import { argumentsOf } from './toolEvents.ts';
 
 /** The tools that a model sees, and the stored text of their list. */
 export interface ModelTools {
@@ -29,6 +33,8 @@ export interface ToolEntry {
   readonly host: Pick<ToolHost, 'call'> | undefined;
   /** Set if the call goes to the world. */
   readonly world: RolloutWorld | undefined;
+  /** Its calls run one after another with those in this queue. Default: the world's. */
+  readonly queue?: RolloutWorld['queue'];
   /** Set if another agent handles it. */
   readonly agent?: AgentTool;
 }
@@ -49,6 +55,15 @@ export interface AgentCall {
   recalled(args: JsonObject, span: number): Promise<void>;
 }
 
+/** Delegates to another agent, without a time limit: its calls and the rollout have their own. */
+export async function delegate(
+  call: AgentCall,
+  request: EventData['tool.start'],
+  subject: Subject<'tool'>,
+): Promise<ToolOutcome> {
+  return { response: await call.make(argumentsOf(request.arguments), subject.span) };
+}
+
 /** All tools of one agent: its own, those of the world, and the answer tool if no other has its name. */
 export class ToolSet {
   readonly modelTools: ModelTools;
@@ -61,10 +76,12 @@ export class ToolSet {
     rule: AnswerRule,
     sha256: Sha256,
     agents: readonly AgentTool[] = [],
+    lookahead?: Pick<Lookahead, 'tool'>,
   ) {
     for (const spec of moduleTools?.specs ?? []) this.#add({ spec, host: moduleTools, world: undefined });
     for (const spec of world?.session.specs ?? []) this.#add({ spec, host: world, world });
     for (const agent of agents) this.#add({ spec: agent.spec, host: undefined, world: undefined, agent });
+    if (lookahead !== undefined) this.#add(lookahead.tool(this));
     if (rule.kind === 'tool' && !this.#byName.has(rule.tool))
       this.#add({ spec: answerTool(rule.tool), host: undefined, world: undefined });
     this.modelTools = modelTools(

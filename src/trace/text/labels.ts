@@ -34,4 +34,5 @@ const SIDES: Readonly<Record<string, string>> = {
   judge: 'Judge',
   world: 'World model',
   shadow: 'Shadow',
+  lookahead: 'Look-ahead',
 };

@@ -17,7 +17,7 @@ import type { TraceEvent } from '../../trace/schema.ts';
 import { openWorld } from '../../worlds/open.ts';
 import { parseRecording } from '../../worlds/recorded/replay.ts';
 import type { WorkerParts } from './parts.ts';
-import { shadowOf } from './shadow.ts';
+import { predictorsOf } from './predictors.ts';
 import { sharedEvents } from './startData.ts';
 import type { LoadedSubmission } from './submissions.ts';
 
@@ -102,7 +102,7 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
     ...(submission.world === undefined || !usesWorld
       ? {}
       : { world: openWorld(submission.world, environment, scorer.needsWorld === true) }),
-    ...(grant.rescores === undefined ? shadowOf(submission.world, environment) : {}),
+    ...(grant.rescores === undefined ? predictorsOf(submission.world, environment) : {}),
     callRule: (rule, input, signal) =>
       runExport(rule.module, rule.export, [input], environment, signal, { pools: pools.modules }),
     scorer: { ...scorer, version: loaded.scorerVersion },

@@ -1,4 +1,4 @@
-/** `shadow` of a world file: what is checked, and what is sent. */
+/** `shadow` and `lookahead` of a world file: what is checked, and what is sent. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { loadBatch, loadWorld } from '../../../src/config/load.ts';
@@ -115,5 +115,42 @@ describe('the shadow of a world', () => {
       }),
       /the shadow \(`shadow`\) of twin\.world\.yaml does not apply here/,
     );
+  });
+});
+
+describe('the look-ahead of a world', () => {
+  it('is sent as a world that it contains, whose model is a side model of its own', async () => {
+    const submission = await build({
+      'desk.world.yaml': `${DESK}shadow: { world: twin.world.yaml }\nlookahead: { world: ahead.world.yaml }\n`,
+      'ahead.world.yaml': SIM.replaceAll('twin', 'ahead'),
+    });
+    assert.deepEqual(Object.keys(submission.world?.worlds ?? {}), ['shadow', 'lookahead']);
+    assert.deepEqual(
+      sideModelsOf(submission).map(({ side, model }) => [side, model.name]),
+      [
+        ['shadow', 'twin-model'],
+        ['lookahead', 'ahead-model'],
+      ],
+    );
+    const without = await build({ 'desk.world.yaml': `${DESK}shadow: { world: twin.world.yaml }\n` });
+    assert.ok(revisionDifferences(submission, without).some((line) => line.includes('lookahead')));
+  });
+
+  it('is refused if it makes calls, and warned about inside another world', async () => {
+    assert.deepEqual(await problemsOf('lookahead: { world: twin.world.yaml }'), []);
+    const [problem] = await problemsOf('lookahead: { world: other.world.yaml }', {
+      'other.world.yaml': DESK.replace('desk\n', 'other\n'),
+    });
+    assert.match(problem ?? '', /desk\.world\.yaml:5:21.*the world other is of kind `module`, which makes calls/);
+    const [warning] = await problemsOf('shadow: { world: twin.world.yaml }', {
+      'twin.world.yaml': `${SIM}lookahead: { world: ahead.world.yaml }\n`,
+      'ahead.world.yaml': SIM.replaceAll('twin', 'ahead'),
+    });
+    assert.match(warning ?? '', /the look-ahead \(`lookahead`\) of twin\.world\.yaml does not apply here/);
+  });
+
+  it('takes the name of its side', async () => {
+    const problems = await problemsOf('models: { lookahead: { endpoint: "demo:", name: demo } }');
+    assert.match(problems.join('\n'), /`lookahead` is already the name of another side model/);
   });
 });

@@ -1,12 +1,14 @@
 /**
  * The clerk: looks up what the request needs, then carries out its parts one after another, then answers. Lookups that
- * do not depend on each other are made in one turn, and so are the calls of one part (renew three loans).
+ * do not depend on each other are made in one turn, and so are the calls of one part (renew three loans). If it can, it
+ * predicts what it changes (`lookahead.ts`).
  */
 
 import type { Random } from '../../random.ts';
 import type { Turn } from '../../text/completion.ts';
 import type { Conversation } from '../conversation.ts';
 import { finalAnswer } from './answer.ts';
+import { lookingAhead } from './lookahead.ts';
 import { Memory } from './memory.ts';
 import { DONE_TEXT, withMistake } from './mistakes.ts';
 import { type Act, actsFor, callOf, lookupsFor, type Plan } from './plan.ts';
@@ -23,13 +25,9 @@ export function clerk(
   const memory = new Memory(conversation);
   const isDone = conversation.replies.some((text) => text.includes(DONE_TEXT));
   const plan = planNext(request, memory, tools, isDone);
-  return (
-    withMistake(plan, memory, random, temperature) ?? {
-      reasoning: plan.reasoning,
-      content: plan.answer,
-      calls: plan.acts.map(callOf),
-    }
-  );
+  const planned = { reasoning: plan.reasoning, content: plan.answer, calls: plan.acts.map(callOf) };
+  const turn = withMistake(plan, memory, random, temperature) ?? planned;
+  return plan.kind === 'write' && tools.has('predict') ? lookingAhead(turn, planned, conversation) : turn;
 }
 
 function planNext(request: DeskRequest, memory: Memory, tools: ReadonlySet<string>, isDone: boolean): Plan {

@@ -1,5 +1,6 @@
 /** What the clerk knows, read from the tool results of the conversation for each turn. */
 import { z } from 'zod';
+import { isJsonObject, type Json } from '../../../common/json.ts';
 import type { Conversation } from '../conversation.ts';
 import type { PastCall } from '../pastCall.ts';
 import type { Person } from './request.ts';
@@ -81,6 +82,10 @@ export class Memory {
   #add({ name, args, result }: PastCall): void {
     if (args === null || result === undefined) return;
     const key = keyOf(name, args);
+    if (name === 'predict') {
+      this.#addPrediction(args['tool'], args['arguments'], result);
+      return;
+    }
     if (!result.ok) {
       const failures = (this.#failures.get(key) ?? 0) + 1;
       this.#failures.set(key, failures);
@@ -109,6 +114,12 @@ export class Memory {
         if (!this.fines.has(memberId)) this.fines.set(memberId, found);
       });
     } else this.#parse(done, value, (found) => this.#outcomes.set(key, { state: 'done', result: found }));
+  }
+
+  /** A rule that forbids a call is known once it is predicted. */
+  #addPrediction(tool: Json = null, args: Json = null, result: NonNullable<PastCall['result']>): void {
+    if (result.ok || typeof tool !== 'string' || !isJsonObject(args) || !/not allowed/i.test(result.text)) return;
+    this.#outcomes.set(keyOf(tool, args), { state: 'refused', why: result.text });
   }
 
   #parse<T>(schema: z.ZodType<T>, value: unknown, keep: (found: T) => void): void {

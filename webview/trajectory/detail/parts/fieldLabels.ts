@@ -33,6 +33,7 @@ export const SOURCES: Readonly<Record<string, string>> = {
   recorded: 'replayed from a recording',
   simulated: 'written by the model that plays the world',
   overlay: 'real, changed by the model that plays the world',
+  predicted: 'predicted by a model of the world: the call was not made',
   edited: 'edited',
   observed: 'observed',
   imported: 'imported',

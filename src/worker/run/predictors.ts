@@ -7,16 +7,18 @@ import { openWorld } from '../../worlds/open.ts';
 /** Under which the judge's calls are recorded. */
 const SIDE = 'judge';
 
-/** Returns what predicts the tool calls of a rollout; nothing if its world has no shadow. */
-export function shadowOf(
+/** Returns what predicts the tool calls of a rollout. */
+export function predictorsOf(
   world: SubmittedWorld | undefined,
   environment: ToolEnvironment,
-): Pick<RolloutPorts, 'shadow'> {
-  const shadow = world?.worlds?.shadow;
-  if (shadow === undefined) return {};
+): Pick<RolloutPorts, 'shadow' | 'lookahead'> {
+  const { shadow, lookahead } = world?.worlds ?? {};
+  const ahead = lookahead === undefined ? {} : { lookahead: openWorld(lookahead, environment) };
+  if (shadow === undefined) return ahead;
   const { when, how, judge: model } = world?.shadow ?? {};
   const domain = shadow.kind === 'simulated' ? shadow.domain : 'mcp';
   return {
+    ...ahead,
     shadow: {
       world: openWorld(shadow, environment),
       when,
