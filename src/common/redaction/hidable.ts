@@ -44,8 +44,8 @@ const FORMAT_WORDS = (
   'reason prompt completion logprobs keep protocol slots rollouts away_ms hello last want lease events append span ' +
   'offset delta load skew_ms beat running held waiting claim inspector retry_after_ms count busy down denied ' +
   'missing no_sandbox faults recovered worked_around repeated gave_up rescores scenario template clock real version ' +
-  'blame outcome complete partial agent_error format environment_error prediction predictions shadow forced free rates ' +
-  'controllability error_handling consistency checked failed right keys deterministic existing runtime overlay'
+  'blame outcome complete partial agent_error format environment_error predictions failed right keys deterministic ' +
+  'existing runtime'
 ).split(' ');
 
 /** Returns why a value cannot be hidden; undefined if it can. */
