@@ -124,6 +124,11 @@ page('pods-released', { options: { pods: true, state: 'paused', released: true }
 page('faults', { options: { state: 'ended', tasks: 40, attempts: 8, faults: true } });
 page('faults-running', { options: { faults: true } });
 page('outcomes', { options: { state: 'ended', tasks: 40, attempts: 8, outcomes: true } });
+page('rates', { options: { state: 'ended', tasks: 40, attempts: 8, rates: true } });
+page('bench', { options: { state: 'ended', tasks: 42, attempts: 1, bench: true } });
+page('all-panels', {
+  options: { state: 'ended', tasks: 40, attempts: 8, faults: true, outcomes: true, rates: true, predictions: true },
+});
 page('predictions', { options: { state: 'ended', tasks: 40, attempts: 8, predictions: true } });
 page('ended', { options: { state: 'ended', tasks: 40, attempts: 8 } });
 page('verdicts', { options: { state: 'ended', tasks: 40, attempts: 8, verdicts: true } });

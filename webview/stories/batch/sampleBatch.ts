@@ -3,6 +3,7 @@ import type { Json } from '../../../src/common/json.ts';
 import type { BatchRow, ServerInfo } from '../../../src/protocol/client.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
 import type { ErrorClass } from '../../../src/trace/schema.ts';
+import { BENCH_NAMES } from '../../../src/trace/statistics/agentWorldBench.ts';
 import { type Cause, EMPTY_PROGRESS, type Progress, type RolloutRow } from '../../../src/trace/summary.ts';
 import type { TaskRecord } from '../../../src/trace/task.ts';
 
@@ -33,6 +34,10 @@ export interface BatchOptions {
   readonly faults?: boolean;
   /** Whether its world is a published one, which tells outcomes apart. */
   readonly outcomes?: boolean;
+  /** Whether a model plays its world, whose calls say how well. */
+  readonly rates?: boolean;
+  /** Whether it is AgentWorldBench. */
+  readonly bench?: boolean;
   /** Whether its world has a shadow. */
   readonly predictions?: boolean;
   /** Whether a judge and a person judged attempts later. */
@@ -159,18 +164,25 @@ export function sampleBatch(options: BatchOptions = {}): SampleBatch {
 }
 
 /** Returns the part of a submission that a page reads. */
-function submissionOf({ name = 'nightly', tokenLimit, pods = false, faults = false }: BatchOptions): Json {
+function submissionOf({
+  name = 'nightly',
+  tokenLimit,
+  pods = false,
+  faults = false,
+  bench = false,
+}: BatchOptions): Json {
   return {
     name,
     agent: { name: 'desk', file: 'agents/desk.agent.yaml', model: { name: 'qwen3-8b' } },
     git: { commit: '3f2a9c01', dirty: false },
     ...(pods ? { pods: { isolation: 'pod' } } : {}),
     stop: tokenLimit === undefined ? {} : { tokens: tokenLimit },
+    ...(bench ? { scorer: { kind: 'judge', subject: 'observation', model: { name: 'gpt-5.2-2025-12-11' } } } : {}),
     ...(faults ? { world: { perturb: RULES.map((name) => ({ name })) } } : {}),
   };
 }
 
-function taskOf(i: number, { longNames = false, levels = true }: BatchOptions): TaskRecord {
+function taskOf(i: number, { longNames = false, levels = true, bench = false }: BatchOptions): TaskRecord {
   const number = i < CASES.length ? '' : `-${i}`;
   const long = longNames ? '-asked-by-a-member-who-wrote-three-letters-and-then-came-to-the-desk-with-all-of-them' : '';
   const id = `${TOPICS[Math.floor(i / 20) % TOPICS.length] ?? ''}-${CASES[i % CASES.length] ?? ''}${long}${number}`;
@@ -180,7 +192,7 @@ function taskOf(i: number, { longNames = false, levels = true }: BatchOptions): 
       `Member ${1000 + i} asks to ${id.replaceAll('-', ' ')}. Do what the rules of the library allow, and say what ` +
       'you did.',
     answer: ANSWERS[i % ANSWERS.length] ?? '',
-    ...(levels ? { level: 1 + (i % 3) } : {}),
+    ...(levels ? { level: bench ? (BENCH_NAMES[i % BENCH_NAMES.length] ?? 'mcp') : 1 + (i % 3) } : {}),
     meta: {},
   };
 }
@@ -246,6 +258,10 @@ function rowOf({ task, index, attempt, options, random, now }: Cell): RolloutRow
           ...(options.outcomes === true && state === 'ended' && end.status === 'done'
             ? { world_outcome: end.passed === true ? 'complete' : FAILED[(index + attempt) % FAILED.length] }
             : {}),
+          ...(options.rates === true && state === 'ended' ? { rates: RATES } : {}),
+          ...(options.bench === true && state === 'ended' && end.status === 'done'
+            ? { reward: 0.3 + 0.1 * ((index + attempt) % 6) }
+            : {}),
           ...(options.predictions === true && state === 'ended' ? { predictions: predictionsOf(index + attempt) } : {}),
           ...(options.verdicts === true && state === 'ended' && end.status === 'done'
             ? { verdicts: verdictsOf(end.passed === true, index + attempt, now) }
@@ -284,6 +300,13 @@ function verdictsOf(passed: boolean, place: number, now: number): NonNullable<Pr
     ...(place % 3 === 0 ? { 'person:ada': verdict(passed !== (place % 6 === 0), 'ada') } : {}),
   };
 }
+
+/** Of each attempt. */
+const RATES: NonNullable<Progress['rates']> = {
+  controllability: { checked: 2, held: 1 },
+  error_handling: { checked: 5, held: 4 },
+  consistency: { checked: 4, held: 4 },
+};
 
 /** Renewals are predicted badly, and some predictions of a tool fail. */
 function predictionsOf(place: number): NonNullable<Progress['predictions']> {
