@@ -12,10 +12,10 @@ describe('the sample’s rows', { timeout: 180_000 }, () => {
     try {
       await bench.run(['init', 'desk'], { cwd: bench.folder });
       const cwd = bench.path('desk');
-      const dry = await bench.run(['run', 'batches/bench.batch.yaml', '--dry-run', '--attempts', '2'], { cwd });
+      const dry = await bench.run(['run', 'batches/world-bench.batch.yaml', '--dry-run', '--attempts', '2'], { cwd });
       assert.match(dry.stdout, /^10 tasks, 20 attempts; estimated from the lengths of the texts/);
       assert.match(dry.stdout, /judge +20 calls, [\d.]+k in/);
-      const { batch } = await bench.json<{ batch: string }>(['run', 'batches/bench.batch.yaml'], { cwd });
+      const { batch } = await bench.json<{ batch: string }>(['run', 'batches/world-bench.batch.yaml'], { cwd });
       const { stdout } = await bench.run(['show', `${batch}/mcp-23001-4/1`], { cwd });
       assert.match(stdout, /assistant {2}\*\*Environment Observation:\*\*/);
       assert.match(stdout, /says {2}\[\{"loan_id":"L-3019"[^]*"due":"2026-03-30"/);

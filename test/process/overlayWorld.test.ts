@@ -38,7 +38,7 @@ describe('the tasks of the sample in the library, in its simulation, and as an o
         const args = ['run', `batches/${name}.batch.yaml`, '--attempts', String(ATTEMPTS)];
         return (await bench.json<{ batch: string }>(args, { cwd })).batch;
       };
-      const batches = { real: await run('answers'), simulated: await run('simulated'), overlay: await run('overlay') };
+      const batches = { real: await run('real'), simulated: await run('simulated'), overlay: await run('overlay') };
       const counted: Record<string, Recount> = {};
       for (const [name, batch] of Object.entries(batches)) {
         const report = await bench.json<{

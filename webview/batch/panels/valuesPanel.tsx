@@ -19,13 +19,14 @@ export function ValuesPanel({ value }: { readonly value: Values }) {
   const without = missing === 0 ? '' : ` · ${count(missing)} without`;
   const note = levels.length > 1 ? `macro ${percent(macro)} · micro ${percent(mean)}` : `mean ${percent(mean)}`;
   return (
-    <Panel
-      name="faults"
-      title={judge === null ? 'Values' : 'AgentWorldBench'}
-      note={`${note}${without}${judge === null ? '' : ` · judge ${judge}`}`}
-    >
+    <Panel name="faults" title={judge === null ? 'Values' : 'AgentWorldBench'} note={`${note}${without}`}>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls by keyboard */}
       <ul class="fault-rows" tabIndex={0}>
+        {judge !== null && (
+          <li class="fault-judge" title={BENCH_CAUTION}>
+            judge {judge}
+          </li>
+        )}
         {levels.map(([name, of]) => (
           <Row key={name} name={nameOf(name, judge)} mean={of.mean} about={aboutOf(of)} />
         ))}

@@ -20,7 +20,7 @@ test('a tool is offered the batches whose world has it, with their tasks', async
   assert.deepEqual(
     worlds.map(({ name, more }) => [name, more]),
     // The code world has other tools, the bench has none, and a simulated world has only their definitions.
-    names.filter((name) => !/^(bench|overlay|rooms|simulated)\./.test(name)).map((name) => [name, false]),
+    names.filter((name) => !/^(overlay|rooms|simulated|world-bench)\./.test(name)).map((name) => [name, false]),
   );
   assert.deepEqual([worlds[0]?.tasks[0], worlds[0]?.tasks.length], ['renew-one', 12]);
   assert.deepEqual(await offered('renew_loan', 'tools/fines.ts'), [], 'one of that name that is written elsewhere');
