@@ -42,7 +42,7 @@ describe('the fidelity page', { timeout: 300_000 }, () => {
       await page.keyboard.press('4'); // deterministic values
       const detail = page.locator('.fidelity-detail');
       await detail.getByText('M-999').first().waitFor();
-      await detail.getByText('/member', { exact: false }).first().waitFor();
+      await detail.getByText('deterministic', { exact: true }).first().waitFor();
       await detail.getByText('Factuality').waitFor();
       await detail.getByText('had not expired before').waitFor();
       await detail.getByText('recorded', { exact: true }).waitFor();
