@@ -110,14 +110,16 @@ function stageTypes(from: string, stage: string, name: string): void {
   const to = `${MODULES}/${name}`;
   for (const file of filesIn(from, '.')) {
     if (file.endsWith('.d.ts'))
-      write(stage, `${to}/${file}`, withoutComments(readFileSync(path.join(from, file), 'utf8')));
+      write(stage, `${to}/${file}`, compactTypes(readFileSync(path.join(from, file), 'utf8')));
     else if (file === 'LICENSE' || file === 'package.json') copy(path.join(from, file), stage, `${to}/${file}`);
   }
 }
 
-/** Removes the comments that begin a line. References to other files are comments with `///` and stay. */
-export function withoutComments(types: string): string {
-  return types.replace(/^[ \t]*\/\*\*[^]*?\*\/[ \t]*\n/gm, '');
+/**
+ * Removes indentation and the comments that begin a line. References to other files are comments with `///` and stay.
+ */
+export function compactTypes(types: string): string {
+  return types.replace(/^[ \t]*\/\*\*[^]*?\*\/[ \t]*\n/gm, '').replace(/^[ \t]+/gm, '');
 }
 
 /** esbuild as WebAssembly, under esbuild's name: the same file runs on every platform. */
