@@ -1,7 +1,6 @@
 import { errorText, StudioError } from '../common/errors.ts';
 import { isSameJson, type Json } from '../common/json.ts';
 import { ClassedError } from '../trace/classedError.ts';
-import type { Part } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import { hasHappened, howObserved, isObserved, isRepeated, isUndone } from '../trace/undone.ts';
 import type { EffectResult } from './act/act.ts';
@@ -15,6 +14,7 @@ import type { OnLog, Recorder, ToolCall, ToolSpec, World, WorldSession } from '.
 import { isKilled } from './sessionKilled.ts';
 import { type Stop, settledWithin } from './stop.ts';
 import type { Time } from './time.ts';
+import { responseOf } from './tools/toolEvents.ts';
 
 /** A world that does not close within this time is abandoned to the process that runs it. */
 const CLOSE_MS = 5_000;
@@ -299,7 +299,7 @@ export class LiveWorld {
       failure !== undefined ||
       done.end?.status !== 'ok' ||
       (done.end.result === undefined
-        ? done.message?.origin === 'edited' || (recorded !== undefined && isSameJson(recorded.response, response))
+        ? done.message?.origin === 'edited' || (recorded !== undefined && isSameJson(recorded, response))
         : // The whole output, or what a rule has changed.
           done.end.cut !== undefined || done.end.injected === undefined || isSameJson(done.end.result, response));
     if (isSame || this.#differenceLogged) return;
@@ -313,13 +313,7 @@ export class LiveWorld {
 
 function tell(session: WorldSession, { world, done }: EndedCall): void {
   const answer = responseOf(done);
-  if (answer !== undefined)
-    session.observed?.(world.call, answer.response, howObserved(done.end, done.message?.origin));
-}
-
-/** Returns the response that the agent got, if it got one. */
-function responseOf({ message }: EffectResult<'tool'>): Extract<Part, { type: 'tool_call_response' }> | undefined {
-  return message?.parts.find((part) => part.type === 'tool_call_response');
+  if (answer !== undefined) session.observed?.(world.call, answer, howObserved(done.end, done.message?.origin));
 }
 
 async function openSession(

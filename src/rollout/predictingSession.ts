@@ -6,7 +6,7 @@ import type { RolloutJob } from './job.ts';
 import type { ToolCall, ToolCallContext, World, WorldSession } from './ports.ts';
 import type { Stop } from './stop.ts';
 import type { PendingCall } from './tools/pendingCall.ts';
-import { argumentsOf } from './tools/toolEvents.ts';
+import { argumentsOf, responseOf } from './tools/toolEvents.ts';
 import { worldSeed } from './world.ts';
 
 /** The session of a world that predicts calls, which sees what the agents saw. It is opened when it is first needed. */
@@ -70,11 +70,6 @@ export class PredictingSession {
       });
     return this.#opening;
   }
-}
-
-/** Returns the response that the agent got, if it got one. */
-export function responseOf({ message }: EffectResult<'tool'>): Json | undefined {
-  return message?.parts.find((part) => part.type === 'tool_call_response')?.response;
 }
 
 function hasTool({ specs }: WorldSession, name: string): boolean {

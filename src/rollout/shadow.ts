@@ -13,10 +13,10 @@ import type { Log } from './log/log.ts';
 import type { Stopwatch } from './loop/limits.ts';
 import { type Questions, type SideModels, sidePath } from './loop/sideModel.ts';
 import type { Ask, ShadowWorld } from './ports.ts';
-import { PredictingSession, responseOf } from './predictingSession.ts';
+import { PredictingSession } from './predictingSession.ts';
 import type { Stop } from './stop.ts';
 import { type PendingCall, pendingEnvironment } from './tools/pendingCall.ts';
-import { argumentsOf } from './tools/toolEvents.ts';
+import { argumentsOf, responseOf } from './tools/toolEvents.ts';
 
 /** The side under which the shadow's calls of models are recorded, and that of its judge. */
 const SIDE = 'shadow';

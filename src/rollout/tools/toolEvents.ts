@@ -3,7 +3,7 @@ import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import type { ClassedError } from '../../trace/classedError.ts';
 import type { EventData, Part } from '../../trace/schema.ts';
 import { isUndone } from '../../trace/undone.ts';
-import type { Outcome } from '../act/act.ts';
+import type { EffectResult, Outcome } from '../act/act.ts';
 import type { Envelope, Log } from '../log/log.ts';
 import type { Sha256 } from '../log/messages.ts';
 import type { ToolOutcome, ToolSpec } from '../ports.ts';
@@ -25,6 +25,11 @@ export function startOf(part: ToolCallPart, effect: ToolSpec['effect']): EventDa
 
 export function argumentsOf(value: Json): JsonObject {
   return isJsonObject(value) ? value : {};
+}
+
+/** Returns the response that the agent got, if it got one. */
+export function responseOf({ message }: EffectResult<'tool'>): Json | undefined {
+  return message?.parts.find((part) => part.type === 'tool_call_response')?.response;
 }
 
 interface SuccessOptions {

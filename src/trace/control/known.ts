@@ -24,7 +24,7 @@ export interface Call extends Made {
   readonly isRead: boolean;
 }
 
-export interface Known {
+export interface ThingRecord {
   readonly thing: Omit<Thing, 'fields'>;
   /** Texts by which calls may mean it. */
   readonly texts: Set<string>;
@@ -58,19 +58,19 @@ export function keyOf({ tool, args }: Call): string {
   return canonicalJson([tool, args]);
 }
 
-export function isMeant({ texts }: Known, values: ReadonlySet<string>): boolean {
+export function isMeant({ texts }: ThingRecord, values: ReadonlySet<string>): boolean {
   for (const text of texts) if (values.has(text)) return true;
   return false;
 }
 
-export function forget(known: Known): void {
+export function forget(known: ThingRecord): void {
   known.written = undefined;
   known.created = undefined;
   known.ended = undefined;
 }
 
 /** A thing can be meant by its texts, such as a title, but not by a day or a number. */
-export function learn({ texts }: Known, fields: Fields): void {
+export function learn({ texts }: ThingRecord, fields: Fields): void {
   for (const value of fields.values())
     if (value.length >= MIN_TEXT && /\p{L}/u.test(value) && value !== 'null' && value !== 'true' && value !== 'false')
       texts.add(value);

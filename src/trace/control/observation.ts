@@ -1,5 +1,6 @@
 /** What a tool call showed to the agent, as rules and rates read it. */
-import { isJsonObject, type Json } from '../../common/json.ts';
+import type { Json } from '../../common/json.ts';
+import { signalsError } from '../toolCalls/signalsError.ts';
 
 export interface Observation {
   readonly text: string;
@@ -11,30 +12,12 @@ export interface Observation {
 
 /** Longer texts are not parsed. */
 const MAX_CHARS = 200_000;
-const ERROR_TEXT = /^\s*(?:\w+ )?(?:error|exception|traceback)\b/i;
-/** HTTP: 4xx and 5xx. */
-const ERROR_STATUS = /^[45]\d\d$/;
 
 /** `isError`: whether the call itself failed. */
-export function observationOf(response: Json, isError = false): Observation {
+export function toObservation(response: Json, isError = false): Observation {
   const text = typeof response === 'string' ? response : JSON.stringify(response);
   const json = typeof response === 'string' ? parsed(response) : response;
-  return { text, json, failed: isError || signalsError(text, json) };
-}
-
-/** A simulated call, and many a real tool, reports an error as its result. */
-function signalsError(text: string, json: Json): boolean {
-  if (!isJsonObject(json)) return ERROR_TEXT.test(text);
-  const { error, errors, status, isError, success, ok, code } = json;
-  return (
-    (error !== undefined && error !== null && error !== false && error !== '') ||
-    (Array.isArray(errors) && errors.length > 0) ||
-    isError === true ||
-    success === false ||
-    ok === false ||
-    status === 'error' ||
-    ERROR_STATUS.test(String(typeof code === 'number' ? code : ''))
-  );
+  return { text, json, failed: isError || signalsError(json ?? text) };
 }
 
 function parsed(text: string): Json {

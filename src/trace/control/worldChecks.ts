@@ -33,14 +33,14 @@ import {
   isMeant,
   isSameFields,
   isWholeList,
-  type Known,
   keyOf,
   learn,
   type Made,
   responseIn,
+  type ThingRecord,
   withoutIds,
 } from './known.ts';
-import { type Observation, observationOf } from './observation.ts';
+import { type Observation, toObservation } from './observation.ts';
 import { verbOf } from './words.ts';
 
 export interface RateCase {
@@ -67,7 +67,7 @@ export class WorldChecks {
   readonly #open = new Map<number, EventOf<'tool.start'>>();
   /** Results by ordinal of their message, until their calls end. */
   readonly #results = new Map<number, EventOf<'message'>>();
-  readonly #things = new Map<string, Known>();
+  readonly #things = new Map<string, ThingRecord>();
   /** Calls that failed since the last write, by tool and arguments. */
   readonly #failed = new Map<string, Made>();
   /** Kinds of things that each tool has listed. */
@@ -169,7 +169,7 @@ export class WorldChecks {
       if (data.injected === undefined || !call.isRead) this.#forgetAll();
       return;
     }
-    const observation = observationOf(seen, data.error !== undefined);
+    const observation = toObservation(seen, data.error !== undefined);
     this.#checkErrors(call, observation);
     if (observation.failed) this.#failed.set(keyOf(call), call);
     else if (call.isRead) this.#read(call, observation);
@@ -214,7 +214,7 @@ export class WorldChecks {
     }
   }
 
-  #checkWritten(call: Call, { written }: Known, thing: Thing): void {
+  #checkWritten(call: Call, { written }: ThingRecord, thing: Thing): void {
     if (written === undefined) return;
     const both = [...written.fields].filter(([key]) => thing.fields.has(key));
     if (both.length === 0) return;
@@ -226,7 +226,7 @@ export class WorldChecks {
     this.#add('written', call, written.by, wrong === undefined, text);
   }
 
-  #checkCreated(call: Call, { thing, created }: Known, json: Json): void {
+  #checkCreated(call: Call, { thing, created }: ThingRecord, json: Json): void {
     if (created === undefined || !isListFor(call.args, created.args) || !isWholeList(json)) return;
     this.#add('created', call, created.by, false, `${thing.key} was created, but is not in the list`);
   }
@@ -234,8 +234,8 @@ export class WorldChecks {
   #checkEnded(
     call: Call,
     args: string,
-    { thing }: Known,
-    { by, isDeleted, before }: NonNullable<Known['ended']>,
+    { thing }: ThingRecord,
+    { by, isDeleted, before }: NonNullable<ThingRecord['ended']>,
     shown: Thing | undefined,
   ): void {
     if (isDeleted && namedIn(call.args, call.verb.thing).some(({ key }) => key === thing.key)) {
@@ -282,7 +282,7 @@ export class WorldChecks {
     return isJsonObject(args) && (isSet || (verb.creates && isNew)) ? withoutIds(fieldsOf(args)) : new Map();
   }
 
-  #know({ key, kind, id }: Omit<Thing, 'fields'>): Known {
+  #know({ key, kind, id }: Omit<Thing, 'fields'>): ThingRecord {
     let known = this.#things.get(key);
     if (known === undefined) {
       known = {

@@ -12,6 +12,7 @@
 import { isTooDeep, type Json } from '../../common/json.ts';
 import type { PredictionPart } from '../schema/prediction.ts';
 import type { ErrorClass } from '../schema.ts';
+import { signalsError } from '../toolCalls/signalsError.ts';
 import { isBlobRef } from '../values/keys.ts';
 import { Comparison, type DifferingPlace } from './comparison.ts';
 import { jsonIn, type SeenValues } from './seen.ts';
@@ -92,18 +93,8 @@ export function statusOf({ response, error }: ComparedAnswer): 'ok' | ErrorClass
   if (typeof value === 'string') {
     const named = /^\s*Error \(([a-z_]+)\)/.exec(value)?.[1];
     if (named === 'invalid_arguments' || named === 'unknown_tool' || named === 'timeout') return named;
-    return /^\s*(?:error\b|traceback \(most recent|exception\b|fatal:|[A-Za-z.]+(?:Error|Exception):)/i.test(value)
-      ? 'tool_error'
-      : 'ok';
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'ok';
-  const { error: inside, isError, is_error: isErrorToo, status, success, ok } = value;
-  const hasError = inside !== undefined && inside !== null && inside !== false && inside !== '';
-  const isFailed = isError === true || isErrorToo === true || success === false || ok === false;
-  const says = typeof status === 'string' && /^(?:error|failed|failure)$/i.test(status);
-  return hasError || isFailed || says || (typeof status === 'number' && status >= 400 && status < 600)
-    ? 'tool_error'
-    : 'ok';
+  return signalsError(value) ? 'tool_error' : 'ok';
 }
 
 /** Returns the value of a response, or its text. */

@@ -2,7 +2,7 @@
 import type { Json } from '../../common/json.ts';
 import { rewardOf } from '../callReward.ts';
 import { repeatsOf } from '../calls.ts';
-import { observationOf } from '../control/observation.ts';
+import { toObservation } from '../control/observation.ts';
 import { type RolloutState, stateAt } from '../fold.ts';
 import { textOf } from '../model/messages.ts';
 import type { ToolSpan } from '../model/spans.ts';
@@ -270,7 +270,7 @@ function observationAt(model: TrajectoryModel, event: AnyEvent | undefined, span
 }
 
 function observationValues(response: Json, isError: boolean): Values {
-  return { ...observationOf(response, isError) };
+  return { ...toObservation(response, isError) };
 }
 
 function messageValues(
