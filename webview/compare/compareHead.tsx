@@ -6,6 +6,7 @@ import type { ComparedAttempt } from '../../src/trace/align/attempt.ts';
 import { countsOf } from '../../src/trace/align/prefixTree.ts';
 import { Button } from '../components/controls.tsx';
 import { ActionLink } from '../components/link.tsx';
+import { ShareButtons } from '../components/shareButtons.tsx';
 
 interface CompareHeadProps {
   readonly place: Extract<PagePlace, { page: 'compare' }>;
@@ -22,7 +23,7 @@ interface CompareHeadProps {
 
 export function CompareHead({ place, batch, other, attempts, can, act, onReload, view, onView }: CompareHeadProps) {
   return (
-    <header class="compare-title">
+    <header class="page-head compare-title">
       <h1 title={place.task}>{place.task}</h1>
       {attempts.length > 0 && <span>{outcomes(attempts)}</span>}
       <span class="grow" />
@@ -59,12 +60,7 @@ export function CompareHead({ place, batch, other, attempts, can, act, onReload,
           />
         )}
         <Button kind="icon" icon="refresh" label="Reload" onClick={onReload} />
-        {can.has('link') && (
-          <Button kind="icon" icon="link" label="Copy link" onClick={() => act({ do: 'link', place })} />
-        )}
-        {can.has('save') && (
-          <Button kind="icon" icon="save" label="Save as HTML" onClick={() => act({ do: 'save', place })} />
-        )}
+        <ShareButtons can={can} place={place} act={act} />
       </div>
     </header>
   );

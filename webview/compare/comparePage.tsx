@@ -1,10 +1,9 @@
 /** Compares the attempts of a task: two of them side by side, or all of them as columns next to a tree. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { errorText } from '../../src/common/errors.ts';
 import type { PageAction, PagePlace, PageVerb } from '../../src/protocol/page.ts';
+import { actAndSay } from '../components/notices/actAndSay.ts';
 import { Banner } from '../components/notices/banner.tsx';
 import { EmptyState } from '../components/notices/emptyState.tsx';
-import { say } from '../components/notices/notice.tsx';
 import { ServerNotices } from '../components/notices/serverNotices.tsx';
 import { Skeleton } from '../components/notices/skeleton.tsx';
 import { useChanges } from '../data/observe.ts';
@@ -46,15 +45,7 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
   useChanges(data.changed);
   useEffect(() => host.setPlace(here, `Attempts of ${task}`), [host, here]);
   const reload = (): void => setReading(reading + 1);
-  const act = (action: PageAction): void => {
-    const done = { copy: 'Copied', link: 'Link copied', save: 'Saved' }[action.do as string];
-    host.act(action).then(
-      () => {
-        if (done !== undefined) say(done);
-      },
-      (error: unknown) => say(errorText(error)),
-    );
-  };
+  const act = (action: PageAction): void => actAndSay(host, action);
   return (
     <main class="compare-page">
       <ServerNotices host={host} />

@@ -7,14 +7,15 @@ import type { PageAction, PagePlace, PageVerb } from '../../src/protocol/page.ts
 import { accuracyByTurn, worstFirst } from '../../src/trace/prediction/byTurn.ts';
 import { isRight, type PredictionFault } from '../../src/trace/prediction/fidelity.ts';
 import { PredictionTally, predictionAccuracy } from '../../src/trace/prediction/statistics.ts';
-import { Button } from '../components/controls.tsx';
 import { ActionLink } from '../components/link.tsx';
+import { actAndSay } from '../components/notices/actAndSay.ts';
 import { EmptyState } from '../components/notices/emptyState.tsx';
 import { say } from '../components/notices/notice.tsx';
 import { ServerNotices } from '../components/notices/serverNotices.tsx';
 import { Skeleton } from '../components/notices/skeleton.tsx';
 import { type KeyGroup, KeysOverlay } from '../components/overlays/keysOverlay.tsx';
 import { Quantity } from '../components/quantity.tsx';
+import { ShareButtons } from '../components/shareButtons.tsx';
 import { useChanges } from '../data/observe.ts';
 import type { Host } from '../host/host.ts';
 import { useKeys } from '../keys.ts';
@@ -72,15 +73,7 @@ export function FidelityPage({ host, can, place }: FidelityPageProps) {
   const { definition } = data;
   const name = definition === undefined || definition === null ? (data.batch?.name ?? batch) : definition.world;
   useEffect(() => host.setPlace(place, `Fidelity of ${name}`), [host, place, name]);
-  const act = (action: PageAction): void => {
-    const done = { copy: 'Copied', link: 'Link copied', save: 'Saved' }[action.do as string];
-    host.act(action).then(
-      () => {
-        if (done !== undefined) say(done);
-      },
-      (error: unknown) => say(errorText(error)),
-    );
-  };
+  const act = (action: PageAction): void => actAndSay(host, action);
   return (
     <main class="fidelity-page">
       <ServerNotices host={host} />
@@ -138,11 +131,11 @@ function Head({
   const { definition, batch } = data;
   const { ended, total } = data.progress;
   return (
-    <header class="fidelity-head">
+    <header class="page-head fidelity-head">
       <h1 title={definition?.file ?? name}>{name}</h1>
       {definition !== undefined && definition !== null && (
         <>
-          <span class="fidelity-mark">{definition.kind}</span>
+          <span class="page-mark">{definition.kind}</span>
           <span class="dim" title={MODES[definition.how].title}>
             {MODES[definition.how].short}
             {definition.model === undefined ? '' : ` · ${definition.model}`}
@@ -164,12 +157,7 @@ function Head({
             onClick={() => act({ do: 'open', place: { page: 'batch', batch: batch.batch } })}
           />
         )}
-        {can.has('link') && (
-          <Button kind="icon" icon="link" label="Copy link" onClick={() => act({ do: 'link', place })} />
-        )}
-        {can.has('save') && (
-          <Button kind="icon" icon="save" label="Save as HTML" onClick={() => act({ do: 'save', place })} />
-        )}
+        <ShareButtons can={can} place={place} act={act} />
       </div>
     </header>
   );
@@ -336,7 +324,7 @@ function Calls({ data, definition, place, can, act }: CallsProps) {
           )}
         </div>
       </div>
-      <footer class="fidelity-foot">
+      <footer class="page-foot fidelity-foot">
         <span>
           {count(shown.length)} of {count(calls.length)} {nounFor(calls.length, 'call')}, worst first
           {data.loading === 'loading' ? '; loading more…' : ''}

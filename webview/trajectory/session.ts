@@ -1,9 +1,9 @@
 /** The state of a trajectory page: the cursor and its history, the tab, and whether it follows the head. */
 
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
-import { errorText } from '../../src/common/errors.ts';
 import type { PageAction, PagePlace, PageVerb } from '../../src/protocol/page.ts';
 import { positionOf } from '../../src/trace/cursor.ts';
+import { actAndSay } from '../components/notices/actAndSay.ts';
 import { say } from '../components/notices/notice.tsx';
 import { type Place, placeIn } from '../data/around.ts';
 import { TrajectoryData } from '../data/trajectoryData.ts';
@@ -230,13 +230,7 @@ export class TrajectorySession implements TrajectoryView {
   }
 
   act(action: PageAction): void {
-    const done = { copy: 'Copied', link: 'Link copied', save: 'Saved' }[action.do as string];
-    this.host.act(action).then(
-      () => {
-        if (done !== undefined) say(done);
-      },
-      (error: unknown) => say(errorText(error)),
-    );
+    actAndSay(this.host, action);
   }
 
   /** Opens this attempt next to the others of its task. */

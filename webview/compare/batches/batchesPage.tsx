@@ -1,19 +1,19 @@
 /** Compares two batches with the same tasks: whether the later one is better, and which tasks changed. */
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { errorText } from '../../../src/common/errors.ts';
 import { nounFor } from '../../../src/common/text.ts';
 import { count } from '../../../src/common/units.ts';
 import type { PageAction, PagePlace, PageVerb } from '../../../src/protocol/page.ts';
 import type { ComparedBatches, TaskChange } from '../../../src/trace/align/batches.ts';
 import { Button } from '../../components/controls.tsx';
 import { ActionLink } from '../../components/link.tsx';
+import { actAndSay } from '../../components/notices/actAndSay.ts';
 import { Banner } from '../../components/notices/banner.tsx';
 import { EmptyState } from '../../components/notices/emptyState.tsx';
-import { say } from '../../components/notices/notice.tsx';
 import { ServerNotices } from '../../components/notices/serverNotices.tsx';
 import { Skeleton } from '../../components/notices/skeleton.tsx';
 import { type KeyGroup, KeysOverlay } from '../../components/overlays/keysOverlay.tsx';
+import { ShareButtons } from '../../components/shareButtons.tsx';
 import { useChanges } from '../../data/observe.ts';
 import type { Host } from '../../host/host.ts';
 import { useKeys } from '../../keys.ts';
@@ -71,20 +71,12 @@ export function BatchesPage({ host, can, place, onNavigate }: BatchesPageProps) 
     [host, batch, other, before, after],
   );
   const reload = (): void => setReading(reading + 1);
-  const act = (action: PageAction): void => {
-    const done = { copy: 'Copied', link: 'Link copied', save: 'Saved' }[action.do as string];
-    host.act(action).then(
-      () => {
-        if (done !== undefined) say(done);
-      },
-      (error: unknown) => say(errorText(error)),
-    );
-  };
+  const act = (action: PageAction): void => actAndSay(host, action);
   const swap = (): void => onNavigate({ page: 'batches', batch: other, with: batch });
   return (
     <main class="compare-page">
       <ServerNotices host={host} />
-      <header class="compare-title">
+      <header class="page-head compare-title">
         <h1 title={`${before} (${batch}) and ${after} (${other})`}>
           {before} → {after}
         </h1>
@@ -106,12 +98,7 @@ export function BatchesPage({ host, can, place, onNavigate }: BatchesPageProps) 
           )}
           <Button kind="icon" icon="arrow-swap" label="Swap batches" title="Swap batches (X)" onClick={swap} />
           <Button kind="icon" icon="refresh" label="Reload" onClick={reload} />
-          {can.has('link') && (
-            <Button kind="icon" icon="link" label="Copy link" onClick={() => act({ do: 'link', place })} />
-          )}
-          {can.has('save') && (
-            <Button kind="icon" icon="save" label="Save as HTML" onClick={() => act({ do: 'save', place })} />
-          )}
+          <ShareButtons can={can} place={place} act={act} />
         </div>
       </header>
       {data.compared !== undefined && data.open > 0 && (

@@ -167,10 +167,10 @@ function WorldHead({ session, details }: TabProps) {
     [tables.length, 'table'],
   ];
   return (
-    <header class="world-head">
+    <header class="page-head">
       <Icon name="database" />
       <h1 title={details.description === '' ? title : details.description}>{title}</h1>
-      <span class="world-mark">{format ?? (kind === 'module' ? 'TypeScript' : 'World')}</span>
+      <span class="page-mark">{format ?? (kind === 'module' ? 'TypeScript' : 'World')}</span>
       <span class="world-numbers">
         {numbers.map(([number, noun]) => (
           <span class="quantity" key={noun}>
