@@ -11,11 +11,11 @@ import type { SubmittedModule } from '../../src/config/submission.ts';
 import { bundleModule } from '../../src/tools/bundle.ts';
 import { assertWhole, eventsOf, submission, task } from '../support/directed.ts';
 import { answerText, fakeEndpoint } from '../support/endpoint.ts';
+import { KilledWorkers } from '../support/killedWorkers.ts';
 import { Random } from '../support/random.ts';
 import { TestStore } from '../support/rolloutServer.ts';
-import { countSideCalls } from '../support/sideCalls.ts';
+import { countSideCalls, RepeatedQuestions } from '../support/sideCalls.ts';
 import { FIXTURES } from '../support/tools.ts';
-import { TestWorker } from '../support/workerProcess.ts';
 
 const TASKS = 8;
 const NOTES = ['red', 'green', 'blue'];
@@ -33,15 +33,13 @@ describe('a worker that is killed while tools ask models', () => {
     test.diagnostic(`TEST_SEED=${random.seed}`);
     await using store = new TestStore();
     const server = await store.start();
-    let sent = 0;
-    let killAt = Infinity;
-    let reached = Promise.withResolvers<undefined>();
+    const workers = new KilledWorkers(random);
     await using judge = await fakeEndpoint(async ({ path: url, body }, response) => {
       if (!isCall(url)) {
         response.writeHead(404).end();
         return;
       }
-      if (++sent >= killAt) reached.resolve(undefined);
+      workers.received();
       await sleep(5 + random.next() * 40); // model latency
       answerText(response, lastText(body).toUpperCase());
     });
@@ -76,38 +74,13 @@ describe('a worker that is killed while tools ask models', () => {
     );
     const perRollout = NOTES.length * 3 + 1;
     const requests = (): JsonObject[] => judge.seen.filter(({ path: url }) => isCall(url)).map(({ body }) => body);
-    /** Seeds of the answers that are recorded. */
-    const answers = async (): Promise<Set<number>> => {
-      const rows = (await server.api.rollouts(batch)).rollouts;
-      const counts = await Promise.all(
-        rows.map(async (row) => countSideCalls(await eventsOf(server, row.rollout), 'judge')),
-      );
-      return new Set(counts.flatMap((of) => [...of].flatMap(([seed, { answered }]) => (answered > 0 ? [seed] : []))));
-    };
-    let [repeated, known] = [0, 0];
-    let before = { sent: 0, answered: new Set<number>() };
-    /** Counts what was sent since the last kill although it was recorded by then. */
-    const count = async (): Promise<void> => {
-      const again = requests().slice(before.sent);
-      repeated += again.filter(({ seed }) => before.answered.has(seed as number)).length;
-      before = { sent: requests().length, answered: await answers() };
-      known += before.answered.size;
-    };
-    const moments = random.moments(KILLS, 2, TASKS * perRollout * 0.9).map(Math.round);
-    for (const moment of moments) {
-      killAt = Math.max(sent + 1, moment);
-      reached = Promise.withResolvers<undefined>();
-      await using worker = await TestWorker.start(store, server, batch);
-      await Promise.race([reached.promise, worker.exited]);
-      await sleep(random.next() * 30); // anywhere in a call
-      await worker.kill();
-      await count();
-    }
-    killAt = Infinity;
-    await using last = await TestWorker.start(store, server, batch);
-    assert.equal(await last.exited, 0, last.stderr);
+    const questions = new RepeatedQuestions(server, batch, 'judge');
+    await workers.run(store, server, batch, {
+      count: KILLS,
+      requests: TASKS * perRollout * 0.9,
+      after: () => questions.count(requests()),
+    });
 
-    await count();
     const { rollouts } = await server.api.rollouts(batch);
     assert.equal(rollouts.length, TASKS);
     let lost = 0;
@@ -130,9 +103,10 @@ describe('a worker that is killed while tools ask models', () => {
       assert.deepEqual([row.progress.side?.calls, row.progress.steps], [perRollout, 2 * NOTES.length + 1]);
     }
     test.diagnostic(
-      `killed ${KILLS} times, with ${known} recorded answers: ${repeated} of them asked again, ${copies} used again ` +
+      `killed ${KILLS} times, with ${questions.known} recorded answers: ` +
+        `${questions.repeated} of them asked again, ${copies} used again ` +
         `in their tool call, ${lost} open questions lost`,
     );
-    assert.equal(repeated, 0, 'side calls repeated after a SIGKILL for tool calls already recorded');
+    assert.equal(questions.repeated, 0, 'side calls repeated after a SIGKILL for tool calls already recorded');
   });
 });

@@ -12,9 +12,9 @@ import type { RolloutRow } from '../../src/trace/summary.ts';
 import { Bench } from '../support/cli.ts';
 import { assertWhole, eventsOf, submission, task } from '../support/directed.ts';
 import { answerText, fakeEndpoint } from '../support/endpoint.ts';
+import { KilledWorkers } from '../support/killedWorkers.ts';
 import { Random } from '../support/random.ts';
 import { TestStore } from '../support/rolloutServer.ts';
-import { TestWorker } from '../support/workerProcess.ts';
 
 const TASKS = 6;
 const CALLS = 4;
@@ -29,15 +29,13 @@ describe('a shadow', { timeout: 240_000 }, () => {
     test.diagnostic(`TEST_SEED=${random.seed}`);
     await using store = new TestStore();
     const server = await store.start();
-    let sent = 0;
-    let killAt = Infinity;
-    let reached = Promise.withResolvers<undefined>();
+    const workers = new KilledWorkers(random);
     await using models = await fakeEndpoint(async ({ path: url, body }, response) => {
       if (!url.endsWith('/chat/completions')) {
         response.writeHead(404).end();
         return;
       }
-      if (isShadow(body) && ++sent >= killAt) reached.resolve(undefined);
+      if (isShadow(body)) workers.received();
       await sleep(3 + random.next() * 20); // model latency
       const turn = (body['messages'] as JsonObject[]).filter(({ role }) => role === 'user').length;
       if (body['model'] === 'critic-model')
@@ -71,17 +69,7 @@ describe('a shadow', { timeout: 240_000 }, () => {
       return task(`t${at}`, [...calls, 'answer done'].join('\n'), 'done');
     });
     const batch = await server.submit({ ...plain, agent: { ...plain.agent, tools: [] }, world }, tasks);
-    for (const moment of random.moments(KILLS, 2, TASKS * CALLS * 1.8).map(Math.round)) {
-      killAt = Math.max(sent + 1, moment);
-      reached = Promise.withResolvers<undefined>();
-      await using worker = await TestWorker.start(store, server, batch);
-      await Promise.race([reached.promise, worker.exited]);
-      await sleep(random.next() * 30); // anywhere in a call
-      await worker.kill();
-    }
-    killAt = Infinity;
-    await using last = await TestWorker.start(store, server, batch);
-    assert.equal(await last.exited, 0, last.stderr);
+    await workers.run(store, server, batch, { count: KILLS, requests: TASKS * CALLS * 1.8 });
 
     const { rollouts } = await server.api.rollouts(batch);
     let copies = 0;

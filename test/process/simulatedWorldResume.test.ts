@@ -12,9 +12,10 @@ import type { Fork } from '../../src/protocol/client.ts';
 import type { EventOf, TraceEvent } from '../../src/trace/schema.ts';
 import { assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
 import { answerText, type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
+import { KilledWorkers } from '../support/killedWorkers.ts';
 import { Random } from '../support/random.ts';
 import { TestStore } from '../support/rolloutServer.ts';
-import { countSideCalls } from '../support/sideCalls.ts';
+import { countSideCalls, RepeatedQuestions } from '../support/sideCalls.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 import { responses } from '../support/worldCalls.ts';
 
@@ -71,44 +72,19 @@ describe('a simulated world', { timeout: 240_000 }, () => {
     test.diagnostic(`TEST_SEED=${random.seed}`);
     await using store = new TestStore();
     const server = await store.start();
-    let sent = 0;
-    let killAt = Infinity;
-    let reached = Promise.withResolvers<undefined>();
+    const workers = new KilledWorkers(random);
     await using model = await worldModel(async () => {
-      if (++sent >= killAt) reached.resolve(undefined);
+      workers.received();
       await sleep(5 + random.next() * 40); // model latency
     });
     const tasks = Array.from({ length: TASKS }, (_, at) => task(`t${at}`, question(String(at)), 'done'));
     const batch = await server.submit(simulated(model), tasks);
-    /** Seeds of the recorded replies. */
-    const answered = async (): Promise<Set<number>> => {
-      const { rollouts } = await server.api.rollouts(batch);
-      const counts = await Promise.all(
-        rollouts.map(async ({ rollout }) => countSideCalls(await eventsOf(server, rollout), 'world')),
-      );
-      return new Set(counts.flatMap((of) => [...of].flatMap(([seed, one]) => (one.answered > 0 ? [seed] : []))));
-    };
-    let before = { sent: 0, answered: new Set<number>() };
-    let [repeated, known] = [0, 0];
-    const count = async (): Promise<void> => {
-      const since = bodiesOf(model).slice(before.sent);
-      repeated += since.filter(({ seed }) => before.answered.has(seed as number)).length;
-      before = { sent: bodiesOf(model).length, answered: await answered() };
-      known += before.answered.size;
-    };
-    for (const moment of random.moments(KILLS, 2, TASKS * TITLES.length * 0.9).map(Math.round)) {
-      killAt = Math.max(sent + 1, moment);
-      reached = Promise.withResolvers<undefined>();
-      await using worker = await TestWorker.start(store, server, batch);
-      await Promise.race([reached.promise, worker.exited]);
-      await sleep(random.next() * 30); // anywhere in a call
-      await worker.kill();
-      await count();
-    }
-    killAt = Infinity;
-    await using last = await TestWorker.start(store, server, batch);
-    assert.equal(await last.exited, 0, last.stderr);
-    await count();
+    const questions = new RepeatedQuestions(server, batch, 'world');
+    await workers.run(store, server, batch, {
+      count: KILLS,
+      requests: TASKS * TITLES.length * 0.9,
+      after: () => questions.count(bodiesOf(model)),
+    });
 
     const { rollouts } = await server.api.rollouts(batch);
     assert.equal(rollouts.length, TASKS);
@@ -127,10 +103,11 @@ describe('a simulated world', { timeout: 240_000 }, () => {
       }
     }
     test.diagnostic(
-      `killed ${KILLS} times, with ${known} recorded replies: ${repeated} of them asked again; ${lost} open requests ` +
+      `killed ${KILLS} times, with ${questions.known} recorded replies: ` +
+        `${questions.repeated} of them asked again; ${lost} open requests ` +
         `lost; ${bodiesOf(model).length} requests for ${TASKS * TITLES.length} calls`,
     );
-    assert.equal(repeated, 0, 'requests repeated for recorded calls');
+    assert.equal(questions.repeated, 0, 'requests repeated for recorded calls');
   });
 
   it('is forked at a step and edited in its reply: the agent sees the edit, and nothing is asked twice', async () => {
