@@ -28,7 +28,7 @@ export async function measureWorld(
   signal: AbortSignal,
 ): Promise<ContextMeter> {
   const system = systemPrompt(world, world.texts);
-  const { exact, context } = await asked(world.model, system, env, signal);
+  const { exact, context } = await countsOf(world.model, system, env, signal);
   const turn = measuredTurn(world);
   return contextMeter(
     {
@@ -42,14 +42,20 @@ export async function measureWorld(
   );
 }
 
-interface Asked {
+/** What an endpoint says. */
+interface EndpointCounts {
   /** Tokens of the system prompt. */
   readonly exact?: number;
   /** Tokens of the context. */
   readonly context?: number | undefined;
 }
 
-async function asked(model: SubmittedModel, system: string, env: Values, signal: AbortSignal): Promise<Asked> {
+async function countsOf(
+  model: SubmittedModel,
+  system: string,
+  env: Values,
+  signal: AbortSignal,
+): Promise<EndpointCounts> {
   const names = envNamesIn(JSON.stringify(model));
   const values = Object.fromEntries(names.map((name) => [name, env[name] ?? '']));
   if (Object.values(values).includes('')) return {};
