@@ -1,5 +1,5 @@
 /** Reads what a world file with `kind: simulated` names: tool definitions and the texts of its prompt. */
-import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
+import type { Json } from '../../common/json.ts';
 import {
   type DemonstrationSource,
   SIMULATION_PARTS,
@@ -10,6 +10,7 @@ import type { ToolEntry } from '../schema/toolEntry.ts';
 import type { WorldFile } from '../schema/worldFile.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
 import type { ToolDefinition } from '../submission/world.ts';
+import { definitionItems } from '../tools/definitionFile.ts';
 import { checkModel } from './model.ts';
 import type { PromptText, Reading } from './reading.ts';
 import { checkTools } from './tools.ts';
@@ -28,10 +29,6 @@ export interface Simulation {
   readonly state?: StateSource;
   readonly demonstrations?: DemonstrationSource;
 }
-
-/** Keys of a tool's parameters, in the formats of MCP, Anthropic, and OpenAI. */
-const PARAMETERS = ['inputSchema', 'input_schema', 'parameters'] as const;
-const OUTPUT = ['outputSchema', 'output_schema'] as const;
 
 /** Returns undefined, after reporting why, if the world cannot run. */
 export async function readSimulation(
@@ -177,10 +174,8 @@ async function readFile(
   const path = await reading.locate(parsed, at, written);
   const file = path === undefined ? undefined : await reading.parse(path, { parsed, at });
   if (file === undefined || file.problems.some(({ severity }) => severity === 'error')) return undefined;
-  const value = file.value as Json; // parsed from JSON or YAML
-  const inTools = isJsonObject(value) && value['tools'] !== undefined;
-  const list = inTools ? value['tools'] : value;
-  if (!Array.isArray(list) || list.length === 0) {
+  const items = definitionItems(file.value as Json); // parsed from JSON or YAML
+  if (items.length === 0) {
     reading.report(file, [], {
       code: 'value',
       message: 'the file has no tool definitions',
@@ -190,42 +185,13 @@ async function readFile(
     });
     return undefined;
   }
-  const definitions: ToolDefinition[] = [];
-  for (const [index, item] of (list as readonly Json[]).entries()) {
-    const definition = definitionOf(item);
-    if (definition !== undefined) definitions.push(definition);
-    else
-      reading.report(file, [...(inTools ? ['tools'] : []), index], {
+  const definitions = items.flatMap(({ definition }) => definition ?? []);
+  for (const { at: place, definition } of items)
+    if (definition === undefined)
+      reading.report(file, place, {
         code: 'value',
         message: 'this is not a tool definition',
         hint: 'It needs a `name`, and its parameters as a JSON schema in `inputSchema`.',
       });
-  }
-  return definitions.length === list.length ? definitions : undefined;
-}
-
-/** Returns undefined if the value is no tool definition. */
-function definitionOf(item: Json): ToolDefinition | undefined {
-  // OpenAI wraps it.
-  const tool = isJsonObject(item) && isJsonObject(item['function']) ? item['function'] : item;
-  if (!isJsonObject(tool)) return undefined;
-  const { name, description = '' } = tool;
-  const parameters = schemaIn(tool, PARAMETERS);
-  if (typeof name !== 'string' || name === '' || typeof description !== 'string' || parameters === null)
-    return undefined;
-  const output = schemaIn(tool, OUTPUT);
-  if (output === null) return undefined;
-  return {
-    name,
-    description,
-    parameters: parameters ?? { type: 'object', properties: {} },
-    ...(output === undefined ? {} : { output }),
-  };
-}
-
-/** Returns undefined if there is none, and null if it is no schema. */
-function schemaIn(tool: JsonObject, keys: readonly string[]): JsonObject | null | undefined {
-  const key = keys.find((candidate) => tool[candidate] !== undefined);
-  const schema = key === undefined ? undefined : tool[key];
-  return schema === undefined || isJsonObject(schema) ? schema : null;
+  return definitions.length === items.length ? definitions : undefined;
 }

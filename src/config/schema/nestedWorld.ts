@@ -9,5 +9,8 @@ import { path } from './values.ts';
 export const NESTED_WORLDS = ['real', 'otherwise', 'shadow', 'lookahead'] as const;
 export type NestedWorldKey = (typeof NESTED_WORLDS)[number];
 
+/** Of these, the keys of worlds that answer calls of the agent: it gets their tools. */
+export const ANSWERING_WORLDS = ['real', 'otherwise'] as const satisfies readonly NestedWorldKey[];
+
 /** The path of another world file. */
 export const worldPath = path('library.world.yaml');

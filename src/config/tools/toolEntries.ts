@@ -1,6 +1,5 @@
 /**
- * Finds the tool entries of an agent file, and the module of a world file, with their tools, from source text alone:
- * for lenses in the editor.
+ * Finds what agent and world files take tools from, with the tools, from source text alone: for lenses in the editor.
  */
 import { isJsonObject } from '../../common/json.ts';
 import { dirname, joinPath } from '../paths.ts';
@@ -8,6 +7,7 @@ import { BUILTINS } from '../schema/toolEntry.ts';
 import { type ParsedFile, parseFile } from '../source/parse.ts';
 import { BUILTIN_TOOLS } from './builtinTools.ts';
 import { moduleTools, type ReadText } from './toolModules.ts';
+import { worldToolSources } from './worldTools.ts';
 
 export interface ToolEntryInFile {
   /** Start of the entry, 1-based. */
@@ -31,13 +31,13 @@ export async function agentToolEntries(path: string, text: string, readText: Rea
   );
 }
 
-/** Returns the module of a world file, with the tools of all modules that it imports. */
+/** Returns the module of a world file, its tool entries, and the worlds that answer for it, with their tools. */
 export async function worldToolEntries(path: string, text: string, readText: ReadText): Promise<ToolEntryInFile[]> {
-  const parsed = parseFile(path, text);
-  const module = isJsonObject(parsed.value) ? parsed.value['module'] : undefined;
-  if (typeof module !== 'string') return [];
-  const tools = await moduleTools(joinPath(dirname(path), module), 'reached', readText);
-  return [{ ...rangeOf(parsed, ['module']), names: (tools ?? []).map(({ name }) => name) }];
+  const { parsed, sources } = await worldToolSources(path, text, readText);
+  return sources.map(({ at, tools }) => ({
+    ...rangeOf(parsed, at),
+    names: at[0] === 'module' ? (tools ?? []).map(({ name }) => name) : tools?.map(({ name }) => name),
+  }));
 }
 
 function rangeOf(parsed: ParsedFile, at: readonly (string | number)[]): Omit<ToolEntryInFile, 'names'> {

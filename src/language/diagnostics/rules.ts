@@ -1,12 +1,16 @@
-/** Checks the rules of a world against what is known of its rollouts: names of tools, and functions of modules. */
+/**
+ * Checks the rules, the shadow, and the routes of a world against what is known of its rollouts: names of tools, and
+ * functions of modules.
+ */
 import { StudioError } from '../../common/errors.ts';
 import { isJsonObject } from '../../common/json.ts';
 import { rangeOfPart } from '../../config/load/perturb.ts';
 import type { ParsedFile, Path } from '../../config/source/parse.ts';
 import type { Problem } from '../../config/source/problem.ts';
 import { closest } from '../../config/source/suggest.ts';
+import { matchesTool } from '../../config/tools/toolPattern.ts';
 import { compileCondition, type Query } from '../../trace/query.ts';
-import { rolloutTools } from '../workspace/rolloutTools.ts';
+import { rolloutTools, routedTools } from '../workspace/rolloutTools.ts';
 import type { Workspace } from '../workspace.ts';
 import { exportProblems } from './members.ts';
 
@@ -16,19 +20,19 @@ export async function ruleProblems(
   parsed: ParsedFile,
   dependencies: Set<string>,
 ): Promise<Problem[]> {
-  const rules = isJsonObject(parsed.value) ? parsed.value['perturb'] : undefined;
-  if (!Array.isArray(rules)) return [];
+  const root = isJsonObject(parsed.value) ? parsed.value : {};
+  const rules = Array.isArray(root['perturb']) ? root['perturb'] : [];
+  const problems = await routeProblems(workspace, parsed, root['route'], dependencies);
+  if (rules.length === 0 && root['shadow'] === undefined) return problems;
   const { names, complete } = await rolloutTools(workspace, parsed.file, dependencies);
-  const problems: Problem[] = [];
+  const addUnknown = (at: Path, condition: unknown, effect: string): void => {
+    if (typeof condition === 'string' && complete) problems.push(...unknownTools(parsed, at, condition, names, effect));
+  };
   for (const [index, rule] of rules.entries()) {
     if (!isJsonObject(rule)) continue;
     const at: Path = ['perturb', index];
+    for (const key of ['when', 'check'] as const) addUnknown([...at, key], rule[key], 'the rule would never match');
     const { export: exported } = rule;
-    for (const key of ['when', 'check'] as const) {
-      const condition = rule[key];
-      if (typeof condition === 'string' && complete)
-        problems.push(...unknownTools(parsed, [...at, key], condition, names));
-    }
     if (typeof exported === 'string')
       problems.push(
         ...(await exportProblems(
@@ -42,10 +46,40 @@ export async function ruleProblems(
         )),
       );
   }
+  const { shadow } = root;
+  if (isJsonObject(shadow)) addUnknown(['shadow', 'when'], shadow['when'], 'nothing would be predicted');
   return problems;
 }
 
-function unknownTools(parsed: ParsedFile, at: Path, when: string, names: readonly string[]): Problem[] {
+/** Checks the names in `route`, which say who answers the calls of which tools. */
+async function routeProblems(
+  workspace: Workspace,
+  parsed: ParsedFile,
+  routes: unknown,
+  dependencies: Set<string>,
+): Promise<Problem[]> {
+  if (!Array.isArray(routes)) return [];
+  const { names, complete } = await routedTools(workspace, parsed.file, dependencies);
+  if (!complete) return [];
+  return routes.flatMap((route: unknown, index) => {
+    const patterns: readonly unknown[] = isJsonObject(route) && Array.isArray(route['tools']) ? route['tools'] : [];
+    return patterns.flatMap((pattern, position) => {
+      if (typeof pattern !== 'string' || names.some((name) => matchesTool(pattern, name))) return [];
+      const suggestion = closest(pattern, names);
+      return [
+        parsed.problem(['route', index, 'tools', position], {
+          code: 'unknown_tool',
+          severity: 'warning',
+          message: `\`${pattern}\` names none of the tools of this world: no attempt could start`,
+          hint: suggestion === undefined ? `Available tools: ${names.join(', ')}.` : `Did you mean \`${suggestion}\`?`,
+          ...(suggestion === undefined ? {} : { fixes: [{ do: 'replace', text: suggestion }] }),
+        }),
+      ];
+    });
+  });
+}
+
+function unknownTools(parsed: ParsedFile, at: Path, when: string, names: readonly string[], effect: string): Problem[] {
   return (conditionOf(when)?.toolNames ?? []).flatMap(({ text, column, length }) => {
     if (names.includes(text)) return [];
     const suggestion = closest(text, names);
@@ -55,7 +89,7 @@ function unknownTools(parsed: ParsedFile, at: Path, when: string, names: readonl
         ...parsed.problem(at, {
           code: 'unknown_tool',
           severity: 'warning',
-          message: `no agent in this world has a tool \`${text}\`: the rule would never match`,
+          message: `no agent in this world has a tool \`${text}\`: ${effect}`,
           hint: suggestion === undefined ? `Available tools: ${names.join(', ')}.` : `Did you mean \`${suggestion}\`?`,
           ...(suggestion === undefined || part.line === undefined
             ? {}

@@ -3,6 +3,7 @@ import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
 import { MODULE_ENDINGS } from '../../config/load/tools.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
+import type { Path } from '../../config/source/parse.ts';
 import { moduleToolsOf, referencedFiles, referencingFiles, worldsUnder } from '../workspace/relations.ts';
 import { Lines } from '../workspace/text.ts';
 import type { Workspace } from '../workspace.ts';
@@ -149,19 +150,22 @@ async function placesInConfig(workspace: Workspace, { module, name }: Export): P
         ),
       );
   }
-  for (const world of worlds) found.push(...(await placesInFaults(workspace, world, name)));
+  for (const world of worlds) {
+    await addReferences(world, 'tool');
+    found.push(...(await placesInConditions(workspace, world, name)));
+  }
   return found;
 }
 
-/** Finds `tool.name == "NAME"` in the fault rules of a world. */
-async function placesInFaults(workspace: Workspace, world: string, name: string): Promise<Place[]> {
+/** Finds `tool.name == "NAME"` in the rules and the shadow of a world. */
+async function placesInConditions(workspace: Workspace, world: string, name: string): Promise<Place[]> {
   const value = (await workspace.parsed(world))?.value;
   const rules = isJsonObject(value) && Array.isArray(value['perturb']) ? value['perturb'] : [];
-  const found = rules.flatMap((_, index) =>
-    ['when', 'check'].map((key) =>
-      placesInValue(workspace, world, ['perturb', index, key], (text) => toolWords(text, name)),
-    ),
-  );
+  const conditions: Path[] = [
+    ...rules.flatMap((_, index): Path[] => ['when', 'check'].map((key) => ['perturb', index, key])),
+    ['shadow', 'when'],
+  ];
+  const found = conditions.map((at) => placesInValue(workspace, world, at, (text) => toolWords(text, name)));
   return (await Promise.all(found)).flat();
 }
 
@@ -169,7 +173,7 @@ async function placesInFaults(workspace: Workspace, world: string, name: string)
 async function placesInValue(
   workspace: Workspace,
   file: string,
-  path: readonly (string | number)[],
+  path: Path,
   find: (text: string) => readonly Span[],
 ): Promise<Place[]> {
   const parsed = await workspace.parsed(file);

@@ -4,6 +4,7 @@ import { isJsonObject } from '../../common/json.ts';
 import { COLUMNS } from '../../config/dataset/columns.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
 import { NESTED_WORLDS } from '../../config/schema/nestedWorld.ts';
+import { SIMULATION_PARTS } from '../../config/schema/simulatedWorld.ts';
 import type { ParsedFile, Path } from '../../config/source/parse.ts';
 import type { Range } from '../../config/source/problem.ts';
 import { Lines } from './text.ts';
@@ -72,14 +73,17 @@ export function referencesIn(parsed: ParsedFile, kind: FileKind): Reference[] {
     if (Array.isArray(list)) list.forEach((item: unknown, index) => act(item, [...path, index]));
   };
 
-  if (kind === 'agent') {
-    prompt(['prompt']);
+  const toolEntries = (): void =>
     each(['tools'], (entry, at) => {
       if (!isJsonObject(entry)) return;
       target('module', [...at, 'module']);
       each([...at, 'builtin'], (_, item) => name('builtin', item));
       each([...at, 'tools'], (_, item) => name('tool', item));
     });
+
+  if (kind === 'agent') {
+    prompt(['prompt']);
+    toolEntries();
     name('tool', ['answer', 'tool']);
     each(['team', 'members'], (member, at) => {
       if (typeof member === 'string') target('agent', at);
@@ -89,6 +93,13 @@ export function referencesIn(parsed: ParsedFile, kind: FileKind): Reference[] {
     target('module', ['module']);
     for (const key of NESTED_WORLDS) target('world', [key, 'world']);
     prompt(['user', 'prompt']);
+    for (const part of SIMULATION_PARTS) prompt([part]);
+    toolEntries();
+    each(['route'], (_, at) => {
+      each([...at, 'tools'], (pattern, item) => {
+        if (typeof pattern === 'string' && !pattern.includes('*')) name('tool', item);
+      });
+    });
     each(['perturb'], (rule, at) => {
       target('module', [...at, 'module']);
       const module = isJsonObject(rule) ? rule['module'] : undefined;

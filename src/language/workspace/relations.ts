@@ -1,5 +1,6 @@
 /** Resolves relations in a workspace: agents with their prompts, tools, worlds, and datasets. */
 import { type FileKind, fileKind } from '../../common/fileKinds.ts';
+import { ANSWERING_WORLDS } from '../../config/schema/nestedWorld.ts';
 import type { Workspace } from '../workspace.ts';
 import { batchesOfPrompt, type DatasetHead, datasetOf } from './columns.ts';
 import type { FileRole } from './references.ts';
@@ -31,16 +32,27 @@ export async function worldsUnder(workspace: Workspace, path: string): Promise<s
   return [...found];
 }
 
+/** Returns a world and all that it contains whose tools an agent gets. */
+export async function answeringWorlds(workspace: Workspace, world: string): Promise<string[]> {
+  const found = new Set([world]);
+  for (const next of found)
+    for (const { kind, file, path } of await workspace.references(next))
+      if (kind === 'world' && file !== undefined && ANSWERING_WORLDS.some((key) => key === path[0])) found.add(file);
+  return [...found];
+}
+
 /** A tool with a location in a module. */
 type ModuleTool = ToolOfFile & { readonly place: NonNullable<ToolOfFile['place']> };
 
-/** Returns the tools of an agent that have a location in code: of its modules and its batches' worlds. */
-export async function moduleToolsOf(workspace: Workspace, agent: string): Promise<ModuleTool[]> {
-  const batches = await referencingFiles(workspace, agent, 'batch');
-  const worlds = new Set((await Promise.all(batches.map((batch) => worldsUnder(workspace, batch)))).flat());
-  const found = (await Promise.all([agent, ...worlds].map((file) => toolsOf(workspace, file)))).flatMap(
-    ({ tools }) => tools,
-  );
+/**
+ * Returns the tools of an agent or world that have a location in code: of its modules, the worlds that it names, and
+ * its batches' worlds.
+ */
+export async function moduleToolsOf(workspace: Workspace, path: string): Promise<ModuleTool[]> {
+  const batches = await referencingFiles(workspace, path, 'batch');
+  const worlds = await Promise.all([path, ...batches].map((file) => worldsUnder(workspace, file)));
+  const files = new Set([path, ...worlds.flat()]);
+  const found = (await Promise.all([...files].map((file) => toolsOf(workspace, file)))).flatMap(({ tools }) => tools);
   const placed = found.filter((tool): tool is ModuleTool => tool.place !== undefined);
   return [...new Map(placed.map((tool) => [`${tool.place.path}\n${tool.name}`, tool])).values()];
 }

@@ -1,22 +1,23 @@
 /** Finds the tools of an agent or world, with the locations of their definitions if known. */
 import { fileKind } from '../../common/fileKinds.ts';
-import { isJsonObject } from '../../common/json.ts';
+import { isJsonObject, type Json } from '../../common/json.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
 import { BUILTIN_TOOLS } from '../../config/tools/builtinTools.ts';
+import { definitionItems } from '../../config/tools/definitionFile.ts';
 import { CATALOGUE, CATALOGUE_NAMES } from '../../config/tools/mcp/catalogue.ts';
 import { moduleTools } from '../../config/tools/toolModules.ts';
 import type { Workspace } from '../workspace.ts';
 import type { McpServerRef, ToolInfo } from './facts.ts';
 
 export interface ToolOfFile extends ToolInfo {
-  readonly from: 'module' | 'mcp' | 'builtin';
-  /** Index of its entry in `tools:`; undefined for a world's tool. */
+  readonly from: 'module' | 'mcp' | 'builtin' | 'definition';
+  /** Index of its entry in `tools:`; undefined for a tool of a world's module. */
   readonly entry?: number;
   /** 1-based start of its definition. */
   readonly place?: { readonly path: string; readonly line: number; readonly column: number };
 }
 
-interface ToolsOfFile {
+export interface ToolsOfFile {
   readonly tools: readonly ToolOfFile[];
   /** Whether the list is complete, without servers whose tools are unknown. */
   readonly complete: boolean;
@@ -25,7 +26,7 @@ interface ToolsOfFile {
 export async function toolsOf(workspace: Workspace, path: string): Promise<ToolsOfFile> {
   const root = (await workspace.parsed(path))?.value;
   if (!isJsonObject(root)) return { tools: [], complete: false };
-  if (fileKind(path) === 'world') {
+  if (fileKind(path) === 'world' && root['kind'] !== 'simulated') {
     const module = root['module'];
     const tools =
       typeof module === 'string'
@@ -55,6 +56,16 @@ export async function entryTools(
       .flatMap((name) => (typeof name === 'string' ? builtinTools(workspace, name) : []))
       .map((tool) => ({ ...tool, entry: index }));
   }
+  if (fileKind(path) === 'world') {
+    if (typeof entry['file'] === 'string')
+      return (await definitionsOf(workspace, joinPath(dirname(path), entry['file'])))?.map((tool) => ({
+        ...tool,
+        entry: index,
+      }));
+    // What a recording has is read when a batch is submitted.
+    if (typeof entry['recorded'] === 'string')
+      return stringList(entry['tools'])?.map((name) => ({ name, from: 'definition', entry: index }));
+  }
   const server = mcpServerRef(entry['mcp']);
   const available =
     server === undefined ? undefined : workspace.facts.mcpTools(server, dirname(path), workspace.files.isSaved(path));
@@ -74,6 +85,24 @@ export function builtinTools(workspace: Workspace, set: string): ToolOfFile[] {
     from: 'builtin',
     ...available.find((tool) => tool.name === name),
   }));
+}
+
+/** Returns the tools of a file with definitions. Returns undefined if there are none. */
+async function definitionsOf(workspace: Workspace, file: string): Promise<ToolOfFile[] | undefined> {
+  const items = definitionItems(((await workspace.parsed(file))?.value ?? null) as Json); // parsed from JSON or YAML
+  const tools = items.flatMap(({ definition }): ToolOfFile[] =>
+    definition === undefined
+      ? []
+      : [
+          {
+            name: definition.name,
+            from: 'definition',
+            input: definition.parameters,
+            ...(definition.description === '' ? {} : { description: definition.description }),
+          },
+        ],
+  );
+  return tools.length === 0 ? undefined : tools;
 }
 
 /** Returns undefined if the module does not exist or its exports cannot be determined without running it. */

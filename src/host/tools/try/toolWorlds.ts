@@ -1,11 +1,12 @@
 /** Finds the worlds for trying a tool: batches whose world has the tool. */
 
 import { StudioError } from '../../../common/errors.ts';
-import { isJsonObject } from '../../../common/json.ts';
+import { isJsonObject, type Json } from '../../../common/json.ts';
 import type { Files } from '../../../config/files.ts';
 import { dirname, joinPath } from '../../../config/paths.ts';
 import { parseFile } from '../../../config/source/parse.ts';
 import { moduleTools, type ReadText, type ToolPlace } from '../../../config/tools/toolModules.ts';
+import { matchesTool } from '../../../config/tools/toolPattern.ts';
 import type { TryWorld } from '../../../protocol/tryPage.ts';
 import { type BatchRefs, firstTasks } from '../../files/batchRefs.ts';
 
@@ -39,12 +40,36 @@ export async function toolWorlds(
   return worlds.filter((each) => each !== undefined);
 }
 
-async function hasTool(world: string, tool: Pick<ToolPlace, 'name' | 'path'>, readText: ReadText): Promise<boolean> {
+/** Returns whether calls in the world reach the code of a tool. A model answers those that `route` does not name. */
+async function hasTool(
+  world: string,
+  tool: Pick<ToolPlace, 'name' | 'path'>,
+  readText: ReadText,
+  above: readonly string[] = [],
+): Promise<boolean> {
   const text = await readText(world);
   const { value } = text === undefined ? {} : parseFile(world, text);
-  if (!isJsonObject(value) || typeof value['module'] !== 'string') return false;
-  const tools = (await moduleTools(joinPath(dirname(world), value['module']), 'reached', readText)) ?? [];
-  return tools.some(({ name, path }) => name === tool.name && path === tool.path);
+  if (!isJsonObject(value)) return false;
+  const { module, real } = value;
+  if (typeof module === 'string') {
+    const tools = (await moduleTools(joinPath(dirname(world), module), 'reached', readText)) ?? [];
+    return tools.some(({ name, path }) => name === tool.name && path === tool.path);
+  }
+  const named = isJsonObject(real) ? real['world'] : undefined;
+  if (typeof named !== 'string' || !isReal(value['route'], tool.name)) return false;
+  const file = joinPath(dirname(world), named);
+  return !above.includes(file) && (await hasTool(file, tool, readText, [...above, world]));
+}
+
+/** Returns whether a tool itself is called: the first route that names it applies. */
+function isReal(routes: Json | undefined, name: string): boolean {
+  const route = (Array.isArray(routes) ? routes : []).find(
+    (each: Json) =>
+      isJsonObject(each) &&
+      Array.isArray(each['tools']) &&
+      each['tools'].some((pattern) => typeof pattern === 'string' && matchesTool(pattern, name)),
+  );
+  return isJsonObject(route) && route['by'] !== 'simulated';
 }
 
 /** Returns no tasks for unreadable files. */

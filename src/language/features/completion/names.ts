@@ -9,13 +9,14 @@ import { readScenarios } from '../../../config/load/scenarios.ts';
 import { dirname, joinPath } from '../../../config/paths.ts';
 import { WORLD_FORMATS } from '../../../config/schema/codeWorld.ts';
 import { NESTED_WORLDS } from '../../../config/schema/nestedWorld.ts';
+import { SIMULATION_PARTS } from '../../../config/schema/simulatedWorld.ts';
 import type { ParsedFile } from '../../../config/source/parse.ts';
 import { endpointRefs } from '../../diagnostics/served.ts';
 import { exportsIn } from '../../names/exports.ts';
 import { datasetOf } from '../../workspace/columns.ts';
 import type { Cursor } from '../../workspace/cursor.ts';
 import type { FileRole } from '../../workspace/references.ts';
-import { rolloutTools } from '../../workspace/rolloutTools.ts';
+import { rolloutTools, routedTools } from '../../workspace/rolloutTools.ts';
 import { mcpServerRef, toolsOf } from '../../workspace/tools.ts';
 import { valueAt } from '../../workspace/valueAt.ts';
 import type { Workspace } from '../../workspace.ts';
@@ -37,6 +38,8 @@ const FILES: Readonly<Record<FileKind, Readonly<Record<string, FileRole>>>> = {
     module: 'module',
     'user.prompt': 'prompt',
     'perturb.module': 'module',
+    'tools.module': 'module',
+    ...Object.fromEntries(SIMULATION_PARTS.map((part) => [part, 'prompt' as const])),
     ...Object.fromEntries(NESTED_WORLDS.map((key) => [`${key}.world`, 'world' as const])),
   },
   batch: {
@@ -60,9 +63,10 @@ export async function nameSuggestions(
   if (kind === 'world' && place === 'from') {
     const world = (await workspace.parsed(path))?.value;
     return isJsonObject(world) && world['kind'] === 'recorded'
-      ? recordingSuggestions(workspace, path, cursor.typed)
+      ? jsonSuggestions(workspace, path, cursor.typed)
       : worldFolderSuggestions(workspace, path);
   }
+  if (kind === 'world' && place === 'tools.file') return jsonSuggestions(workspace, path, cursor.typed);
   const role = FILES[kind][place];
   if (role !== undefined) {
     const files = await pathSuggestions(workspace, path, role, cursor.typed);
@@ -84,7 +88,7 @@ export async function nameSuggestions(
       ...(description === undefined ? {} : { documentation: description }),
     }));
   }
-  if (kind === 'agent' && place === 'tools.tools') {
+  if (kind !== 'batch' && place === 'tools.tools') {
     const server = mcpServerRef(valueAt(root, [...cursor.path.slice(0, 2), 'mcp']));
     const serverTools =
       server === undefined ? undefined : workspace.facts.mcpTools(server, dirname(path), workspace.files.isSaved(path));
@@ -104,7 +108,9 @@ export async function nameSuggestions(
       kind: CompletionItemKind.Field,
     }));
   }
-  if (kind === 'world' && (place === 'perturb.when' || place === 'perturb.check')) return conditions(workspace, path);
+  if (kind === 'world' && ['perturb.when', 'perturb.check', 'shadow.when'].includes(place))
+    return conditions(workspace, path);
+  if (kind === 'world' && place === 'route.tools') return routableTools(workspace, path, valueAt(root, ['route']));
   if ((kind === 'batch' && place === 'scorer.export') || (kind === 'world' && place === 'perturb.export')) {
     const module = valueAt(root, [...cursor.path.slice(0, -1), 'module']);
     const text = typeof module === 'string' ? await workspace.text(joinPath(dirname(path), module)) : undefined;
@@ -116,8 +122,8 @@ export async function nameSuggestions(
   return [];
 }
 
-/** Suggests files that may be recordings of other tools. */
-async function recordingSuggestions(workspace: Workspace, path: string, typed: string): Promise<Suggestion[]> {
+/** Suggests files that may be recordings of other tools, or definitions. */
+async function jsonSuggestions(workspace: Workspace, path: string, typed: string): Promise<Suggestion[]> {
   const files = await pathSuggestions(workspace, path, 'dataset', typed);
   return files.filter(({ name }) => name.toLowerCase().endsWith('.json'));
 }
@@ -154,6 +160,16 @@ async function scenarioNames(
 async function conditions(workspace: Workspace, world: string): Promise<Suggestion[]> {
   const { names } = await rolloutTools(workspace, world, new Set());
   return names.map((name) => ({ name: `'tool.name == "${name}"'`, kind: CompletionItemKind.Function }));
+}
+
+/** Suggests the tools of a simulated world that no route names yet. */
+async function routableTools(workspace: Workspace, world: string, routes: unknown): Promise<Suggestion[]> {
+  const { names } = await routedTools(workspace, world, new Set());
+  const routed = (Array.isArray(routes) ? routes : []).flatMap((route: unknown): unknown[] => {
+    const tools = isJsonObject(route) ? route['tools'] : undefined;
+    return Array.isArray(tools) ? tools : [];
+  });
+  return names.filter((name) => !routed.includes(name)).map((name) => ({ name, kind: CompletionItemKind.Function }));
 }
 
 function modelNames(workspace: Workspace, path: string, model: unknown): Suggestion[] {

@@ -1,14 +1,22 @@
 /** Describes the target of a name: a tool with its arguments, a file, or a column with an example. */
+import { fileKind } from '../../../common/fileKinds.ts';
 import { isJsonObject } from '../../../common/json.ts';
 import { basename, dirname, relative } from '../../../config/paths.ts';
 import { taskField } from '../../../config/prompt.ts';
 import { datasetOf } from '../../workspace/columns.ts';
 import type { Reference } from '../../workspace/references.ts';
-import { datasetsFor } from '../../workspace/relations.ts';
+import { answeringWorlds, datasetsFor } from '../../workspace/relations.ts';
 import { builtinTools, entryTools, type ToolOfFile, toolsOf } from '../../workspace/tools.ts';
 import type { Workspace } from '../../workspace.ts';
 import { callText } from './callText.ts';
 
+/** Where a tool is from that has no place in code. */
+const NO_PLACE: Readonly<Record<ToolOfFile['from'], string>> = {
+  module: 'From a module',
+  mcp: 'From an MCP server',
+  builtin: 'Built-in',
+  definition: 'A definition, without code',
+};
 const MAX_LINES = 12;
 const MAX_TOOLS = 30;
 
@@ -34,7 +42,9 @@ export async function referenceText(
       return tools.length === 0 ? undefined : `Built-in \`${text}\`\n\n${toolLines(tools)}`;
     }
     case 'tool': {
-      const tool = (await toolsOf(workspace, path)).tools.find(({ name }) => name === text);
+      const files = fileKind(path) === 'world' ? await answeringWorlds(workspace, path) : [path];
+      const found = await Promise.all(files.map((each) => toolsOf(workspace, each)));
+      const tool = found.flatMap(({ tools }) => tools).find(({ name }) => name === text);
       return tool === undefined ? undefined : toolText(workspace, tool, path);
     }
     case 'placeholder':
@@ -113,12 +123,7 @@ async function toolText(workspace: Workspace, tool: ToolOfFile, path: string): P
     input !== undefined
       ? callText(name, input)
       : ((place === undefined ? undefined : await definitionText(workspace, place)) ?? name);
-  const where =
-    place === undefined
-      ? from === 'builtin'
-        ? 'Built-in'
-        : 'From an MCP server'
-      : `${relative(dirname(path), place.path)}:${place.line}`;
+  const where = place === undefined ? NO_PLACE[from] : `${relative(dirname(path), place.path)}:${place.line}`;
   return [`\`\`\`ts\n${code}\n\`\`\``, ...(description === undefined ? [] : [description]), where].join('\n\n');
 }
 

@@ -85,6 +85,42 @@ test('the module of a world file, with the tools it leads to', async () => {
   );
 });
 
+test('the entries of a simulated world, and its real world, with their tools', async () => {
+  const text = `version: 1
+kind: simulated
+tools:
+  - file: tools.json
+  - module: tools/loans.ts
+  - mcp: { command: uvx }
+  - recorded: last/a/1
+    tools: [pay]
+real: { world: lib.world.yaml }
+`;
+  const all: Readonly<Record<string, string>> = {
+    ...files,
+    '/w/tools.json': '[{ "name": "list_fines" }, { "type": "function", "function": { "name": "pay_fine" } }, 3]',
+    '/w/lib.world.yaml': 'version: 1\nmodule: world.ts\n',
+    '/w/loop.world.yaml': 'kind: simulated\nreal: { world: loop.world.yaml }\n',
+  };
+  const read = (file: string): Promise<string | undefined> => Promise.resolve(all[file]);
+  const spots = await toolLocations('world', '/w/sim.world.yaml', text, read);
+  assert.deepEqual(
+    spots.map(({ line, names }) => [line, names]),
+    [
+      [4, ['list_fines', 'pay_fine']],
+      [5, ['renew', 'outer', 'spread']],
+      [6, undefined],
+      [7, ['pay']],
+      [9, ['renew', 'outer', 'spread']],
+    ],
+  );
+  const loop = await toolLocations('world', '/w/loop.world.yaml', all['/w/loop.world.yaml'] ?? '', read);
+  assert.deepEqual(
+    loop.map(({ line, names }) => [line, names]),
+    [[2, undefined]],
+  );
+});
+
 test('kinds of files by their names', () => {
   const kinds = [
     'a.ts',
