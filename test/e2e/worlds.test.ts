@@ -11,7 +11,7 @@ import { Story } from './support/story.ts';
 
 const PATIENCE_MS = 30_000;
 const SCENARIOS = 350;
-const WORLD = 'version: 1\nname: shelves\nkind: code\nformat: awm\nfrom: ../data/awm\npython: missing/python\n';
+const WORLD = 'version: 1\nname: crates\nkind: code\nformat: awm\nfrom: ../data/awm\npython: missing/python\n';
 /** Code worlds run on machines with Python 3.10 or later. */
 const hasPython = spawnSync('python3', ['-c', 'import sys; sys.exit(sys.version_info < (3, 10))']).status === 0;
 
@@ -22,7 +22,7 @@ describe('worlds in VS Code', { timeout: 480_000 }, () => {
     path.join(folder, 'data', 'awm'),
     Array.from({ length: SCENARIOS }, (_, index) => scenarioRows(index === 340 ? 'harbor_340' : `shelf_${index}`)),
   );
-  writeFileSync(path.join(folder, 'worlds', 'shelves.world.yaml'), WORLD);
+  writeFileSync(path.join(folder, 'worlds', 'crates.world.yaml'), WORLD);
   const story = new Story('worlds', folder, { viewport: { width: 1440, height: 900 } });
   const item = (name: RegExp): ReturnType<typeof story.code.workbench.treeItem> => story.code.workbench.treeItem(name);
   const page = (): ReturnType<typeof story.code.workbench.webview> => story.code.workbench.webview();
@@ -33,11 +33,11 @@ describe('worlds in VS Code', { timeout: 480_000 }, () => {
     const { workbench } = story.code;
     assert.ok(await workbench.offers('Rollout: Open World…'), 'before the view was opened');
     await workbench.command('Rollout: Focus on Worlds View');
-    await item(/^World shelves/).waitFor({ timeout: PATIENCE_MS });
-    await expand(/^World shelves/);
-    await item(/^World shelves, code · 350 scenarios/).waitFor({ timeout: PATIENCE_MS });
+    await item(/^World crates/).waitFor({ timeout: PATIENCE_MS });
+    await expand(/^World crates/);
+    await item(/^World crates, code · 350 scenarios/).waitFor({ timeout: PATIENCE_MS });
     await item(/^Scenario shelf_0, 2 tasks/).waitFor();
-    await expand(/^World shelves/);
+    await expand(/^World crates/);
     await expand(/^World library, TypeScript/);
     await item(/^Task renew-one/).waitFor({ timeout: PATIENCE_MS });
     await story.picture('worlds-view');
@@ -92,6 +92,7 @@ describe('worlds in VS Code', { timeout: 480_000 }, () => {
     const code = path.join(folder, 'worlds', 'harbor_340', 'gen_envs', 'harbor_340.py');
     writeFileSync(code, `${readFileSync(code, 'utf8')}# edited\n`);
     await workbench.command('Rollout: Open World…');
+    await workbench.input.fill('harbor_340');
     await workbench.pick(/harbor_340\.world\.yaml/);
     await page().getByText('Rename the red box to crimson box.').first().waitFor({ timeout: PATIENCE_MS });
     await page().getByRole('tab', { name: /^Code/ }).click();
@@ -105,9 +106,9 @@ describe('worlds in VS Code', { timeout: 480_000 }, () => {
     await workbench.pick('Published worlds');
     await answerFile(workbench, /[\\/]$/, path.join(folder, 'data', 'awm'));
     await workbench.inputTitle.filter({ hasText: 'Add World' }).waitFor({ timeout: PATIENCE_MS });
-    await workbench.answer('more-shelves');
-    await workbench.tab('more-shelves.world.yaml').waitFor({ timeout: PATIENCE_MS });
-    const file = path.join(folder, 'worlds', 'more-shelves.world.yaml');
+    await workbench.answer('boxes');
+    await workbench.tab('boxes.world.yaml').waitFor({ timeout: PATIENCE_MS });
+    const file = path.join(folder, 'worlds', 'boxes.world.yaml');
     assert.match(readFileSync(file, 'utf8'), /^format: awm\nfrom: "?\.\.\/data\/awm"?$/m);
     await story.code.page.keyboard.press('ControlOrMeta+End');
     await story.code.page.keyboard.type('scenario: harb');
@@ -116,14 +117,14 @@ describe('worlds in VS Code', { timeout: 480_000 }, () => {
     await story.code.page.keyboard.press('Escape');
     await workbench.command('File: Revert File');
     await workbench.command('Rollout: Focus on Worlds View');
-    await expand(/^World library, TypeScript/); // makes room
-    await item(/^World more-shelves, code/).waitFor({ timeout: PATIENCE_MS });
+    await item(/^World boxes, code/).waitFor({ timeout: PATIENCE_MS });
   });
 
   story.step('a TypeScript world is driven: a call, an earlier state, a branch, and a verdict', async () => {
     const { workbench } = story.code;
     await workbench.command('View: Close All Editors');
     await workbench.command('Rollout: Open World…');
+    await workbench.input.fill('library.world');
     await workbench.pick(/library\.world\.yaml/);
     await page()
       .getByRole('tab', { name: /^Drive/ })
@@ -179,6 +180,7 @@ describe('worlds in VS Code', { timeout: 480_000 }, () => {
     const { workbench } = story.code;
     await workbench.command('View: Close All Editors');
     await workbench.command('Rollout: Open World…');
+    await workbench.input.fill('rooms');
     await workbench.pick(/rooms\.world\.yaml/);
     await page()
       .getByRole('option', { name: /Which room is booking B-3 for/ })
