@@ -1,10 +1,5 @@
-/** What decides when an effect's turn has come. `recorded`: seq of the start, of one that the record answers. */
-export interface Queue {
-  run<T>(task: () => Promise<T>, recorded?: number): Promise<T>;
-}
-
 /** Runs tasks one after another, in order; a failure does not stop the next one. */
-export class Serial implements Queue {
+export class Serial {
   #tail: Promise<unknown> = Promise.resolve();
 
   run<T>(task: () => Promise<T>): Promise<T> {

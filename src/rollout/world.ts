@@ -1,13 +1,14 @@
 import { StudioError } from '../common/errors.ts';
 import { seedOf } from '../common/hash.ts';
+import { Serial } from '../common/serial.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import { hasHappened, isRepeated } from '../trace/undone.ts';
 import type { Act, EffectResult } from './act/act.ts';
 import { worldKey } from './act/history.ts';
+import type { Queue } from './act/queue.ts';
 import type { RecordedAction } from './act/recorded.ts';
-import { type Queue, Serial } from './act/serial.ts';
 import { faultOf } from './faults.ts';
 import { LiveWorld, type WorldCall, type WorldParts } from './liveWorld.ts';
 import type { ToolCall, ToolCallContext, ToolOutcome, ToolSpec, WorldSession } from './ports.ts';

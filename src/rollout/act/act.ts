@@ -9,8 +9,8 @@ import type { LoggedMessage } from '../log/messages.ts';
 import type { PendingBlob, Recorder } from '../ports.ts';
 import type { Stop } from '../stop.ts';
 import type { Match, Prefix, PrefixRequest } from './prefix.ts';
+import type { Queue } from './queue.ts';
 import type { EffectKind, Effects, RecordedAction } from './recorded.ts';
-import type { Queue } from './serial.ts';
 import { endData } from './takeover.ts';
 
 /** The result of an effect: its message, if any, and its end are recorded in one append. */

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { NO_SECRETS, type Redactor, redactor } from '../../common/redaction/redactor.ts';
+import { Serial } from '../../common/serial.ts';
 import { hiddenValues } from '../../config/env.ts';
 import type { Submission } from '../../config/submission.ts';
 
@@ -14,6 +15,7 @@ export class Secrets {
   readonly #folder: string;
   /** What hides the values of a batch, as long as this server may still write about it. */
   readonly #redactors = new Map<string, Redactor>();
+  readonly #turns = new Serial();
 
   /** Creates `folder`, readable by its owner only. */
   constructor(folder: string) {
@@ -65,6 +67,14 @@ export class Secrets {
   async remove(batch: string): Promise<void> {
     await rm(this.path(batch), { force: true });
     this.#redactors.delete(batch);
+  }
+
+  /**
+   * Runs tasks one after another: a batch is reopened with values, or values are removed because their batch has ended.
+   * Otherwise, an end that was read before a retry could remove the values of the retry.
+   */
+  inTurn<T>(task: () => Promise<T>): Promise<T> {
+    return this.#turns.run(task);
   }
 
   /** Returns the IDs of the batches that have secrets. */

@@ -316,9 +316,13 @@ export class Supervisor {
     const { store, secrets, leasing, log } = this.#options;
     const submission = tracked.submission;
     const values = submission?.notify === undefined ? undefined : await secrets.get(tracked.id);
-    leasing.drained(tracked.id);
     this.#untrack(tracked.id);
-    await secrets.remove(tracked.id);
+    await secrets.inTurn(async () => {
+      // A retry may have reopened it in the meantime.
+      if ((await store.batch(tracked.id))?.row.state !== 'ended') return;
+      await secrets.remove(tracked.id);
+      leasing.drained(tracked.id);
+    });
     if (submission?.notify === undefined || !(await store.elect('notify'))) return;
     const [url] = resolved([submission.notify.url], values ?? {});
     if (url !== undefined) void notifyEnd(url, record.row, log, this.#end.signal);

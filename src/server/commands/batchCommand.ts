@@ -167,22 +167,33 @@ async function pause({ store, startsWorkers }: Services, batch: string, release:
 async function retry(
   services: Services,
   batch: string,
-  secrets: Readonly<Record<string, string>> | undefined,
+  sent: Readonly<Record<string, string>> | undefined,
 ): Promise<CommandReply> {
-  const { store, submissions, leasing } = services;
+  const { leasing, secrets } = services;
+  const changed = await secrets.inTurn(() => reopen(services, batch, sent));
+  leasing.check(batch, true);
+  return { changed };
+}
+
+/** Queues the unsettled attempts of a batch, and keeps the values that were sent. Returns their number. */
+async function reopen(
+  services: Services,
+  batch: string,
+  sent: Readonly<Record<string, string>> | undefined,
+): Promise<number> {
+  const { store, submissions, secrets } = services;
   const { spec } = await recordOf(services, batch);
   // An imported batch has no agent, so it uses no values.
   if (!spec.imported) {
     const submission = await submissions.get(spec.submission);
     requireSecrets(
       submission,
-      secrets ?? (await services.secrets.get(batch)),
+      sent ?? (await secrets.get(batch)),
       'Values are deleted when a batch ends. Send them with the command, as args.secrets.',
     );
-    if (secrets !== undefined) await services.secrets.put(batch, submission.env, secrets);
+    if (sent !== undefined) await secrets.put(batch, submission.env, sent);
   }
   const changed = await store.retry(batch);
-  if (changed === 0 && (await recordOf(services, batch)).row.state === 'ended') await services.secrets.remove(batch);
-  leasing.check(batch, true);
-  return { changed };
+  if (changed === 0 && (await recordOf(services, batch)).row.state === 'ended') await secrets.remove(batch);
+  return changed;
 }
