@@ -139,6 +139,41 @@ describe('a module of tools', () => {
   });
 });
 
+it('a tool that ends a shared thread ends no other call twice, and not the retry of a lost one', async () => {
+  const module = await openSource(`
+    import { existsSync } from 'node:fs';
+    import { tool } from 'rollout-studio';
+    import { z } from 'zod';
+    const input = z.object({ file: z.string() });
+    export const hold = tool({ description: 'Waits for a file.', input, run: async ({ file }) => {
+      while (!existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 5));
+      return 'done';
+    } });
+    export const leave = tool({ description: 'Exits.', input: z.object({}), run: () => process.exit(3) });
+    export const quit = tool({ description: 'Exits.', input: z.object({}), run: () => process.exit(4) });
+  `);
+  const folder = await mkdtemp(path.join(os.tmpdir(), 'hold-'));
+  /** Returns how a call of `hold` ends next to one of a tool that ends its thread, and that the file is there after. */
+  const heldNextTo = async (name: string): Promise<unknown> => {
+    const file = path.join(folder, `${name}.${Math.random()}`);
+    const held = callTool(module, 'hold', { file }).then(
+      ({ response }) => response,
+      (error: unknown) => (error instanceof ClassedError ? error.class : error),
+    );
+    await assert.rejects(callTool(module, name), /process\.exit/);
+    await writeFile(file, '');
+    return await held;
+  };
+  try {
+    assert.equal(await heldNextTo('leave'), 'infrastructure', 'they share a thread');
+    assert.equal(await heldNextTo('quit'), 'done', 'the retry has a thread of its own');
+    assert.equal(await heldNextTo('leave'), 'done', 'a tool that ended a thread has threads of its own');
+  } finally {
+    await module.close();
+    await rm(folder, { recursive: true });
+  }
+});
+
 describe("a tool's definition", () => {
   it('types its result: checked, completed, and reported', async () => {
     const host = await openSource(`import { reply, tool } from 'rollout-studio';

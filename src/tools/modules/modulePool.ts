@@ -65,6 +65,13 @@ export class ModulePool {
   readonly #ready = new Set<WorkerThread>();
   readonly #sessions: SessionThreads;
   readonly #waiting: Job[] = [];
+  /** Names of exports that ended a shared thread. Their calls run on threads of their own. */
+  readonly #apart = new Set<string>();
+  /**
+   * By export: calls that must not be repeated, and that another one's end of their thread lost. As many calls run on
+   * threads of their own, so that the retry of a rollout does not meet the next tool that ends threads.
+   */
+  readonly #lost = new Map<string, number>();
   #growTimer: NodeJS.Timeout | undefined;
   /** Current number of concurrent calls per thread. */
   #callsPerThread = 1;
@@ -90,8 +97,12 @@ export class ModulePool {
     return this.#loaded;
   }
 
-  /** Runs an operation on a shared thread. Throws UserError, ThreadLost, or AbortedCall. */
+  /**
+   * Runs an operation on a shared thread, or on one of its own if its export ended one. Throws UserError, ThreadLost,
+   * or AbortedCall.
+   */
   run(op: Operation, sinks: Sinks, repeatable: boolean): Promise<Answer> {
+    if (this.#runsAlone(exportOf(op))) return this.runAlone(op, sinks);
     const job: Job = { op, sinks, repeatable, answer: deferred<Answer>(), runs: 0 };
     this.#waiting.push(job);
     this.#pump();
@@ -234,6 +245,7 @@ export class ModulePool {
       (error: unknown) => {
         const isInnocent = error instanceof ThreadLost && !error.guilty;
         if (!isInnocent || !job.repeatable || this.#closed) {
+          if (error instanceof ThreadLost) this.#remember(exportOf(job.op), error.guilty);
           job.answer.reject(error);
           return;
         }
@@ -249,6 +261,18 @@ export class ModulePool {
         }
       },
     );
+  }
+
+  #remember(name: string, guilty: boolean): void {
+    if (guilty) this.#apart.add(name);
+    else this.#lost.set(name, (this.#lost.get(name) ?? 0) + 1);
+  }
+
+  #runsAlone(name: string): boolean {
+    const lost = this.#lost.get(name) ?? 0;
+    if (lost > 1) this.#lost.set(name, lost - 1);
+    else this.#lost.delete(name);
+    return lost > 0 || this.#apart.has(name);
   }
 
   #loadError(error: unknown): StudioError {
@@ -268,4 +292,9 @@ export class ModulePool {
       details: { stack: text, place, problems: [problem] },
     });
   }
+}
+
+/** Returns the name of the export that an operation calls. */
+function exportOf(op: Operation): string {
+  return 'name' in op ? op.name : op.kind;
 }
