@@ -257,6 +257,8 @@ export interface WorldSession extends ToolHost {
    * and are repeated to restore it. The others never change it. Absent: everything is simulated.
    */
   answeredBy?(tool: string): AnsweredBy;
+  /** The system prompt of the model that plays the world. */
+  readonly prompt?: string;
 }
 
 /** `overlay`: reads the real answer, and changes it by what was simulated before. */

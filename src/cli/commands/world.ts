@@ -11,6 +11,7 @@ import { drive } from './world/drive.ts';
 import { fidelity } from './world/fidelity.ts';
 import { image } from './world/image.ts';
 import { lint } from './world/lint.ts';
+import { prompt } from './world/prompt.ts';
 import { lintRuns } from './world/runs.ts';
 import { setup } from './world/setup.ts';
 import { verify } from './world/verify.ts';
@@ -23,7 +24,8 @@ export const world: Command = {
   name: 'world',
   usage:
     'list FOLDER [WORD…] | show FOLDER SCENARIO [--part PART [--task N]] | lint WORLD [SCENARIO…] [--runs BATCH] | ' +
-    'lint --runs BATCH [--out FILE] | drive WORLD [--scenario SCENARIO] [--task ID] | setup [--yes] | ' +
+    'lint --runs BATCH [--out FILE] | drive WORLD [--scenario SCENARIO] [--task ID] | ' +
+    'prompt WORLD|BATCH [--task ID] | setup [--yes] | ' +
     'image WORLD [--out FOLDER] | verify [ROLLOUT…] [--with FILE] | ' +
     'fidelity BATCH|BATCH/TASK|ROLLOUT… --world FILE [--free] [--judge JUDGE] [--most N]',
   text:
@@ -31,6 +33,7 @@ export const world: Command = {
     'Agent-World. `list` finds scenarios whose name, description, tasks, tables, or tools contain all words. `lint` ' +
     'reports what is wrong with scenarios of a folder or a world file, with places, and exits with 1 if there are ' +
     'errors. `drive` opens a world for a task and answers JSON lines on stdin: call, go, verify, keep, states. ' +
+    '`prompt` prints the system prompt of a simulated world, filled for a task, as its model gets it. ' +
     '`setup` makes the Python environment with the packages that code worlds need. `image` prints the recipe of an ' +
     'image with them, for pods, or writes it to a folder, and says how to build and use it. ' +
     '`verify` runs the current verifier of a world on the stored final states of rollouts, or of a batch, ' +
@@ -40,7 +43,7 @@ export const world: Command = {
     'reports accuracy by tool and by turn, and the worst calls.',
   options: {
     limit: { type: 'string', value: 'N', text: `list: number of scenarios to list (${LISTED})` },
-    batch: { type: 'string', value: 'FILE', text: 'drive: batch file whose tasks the world is opened for' },
+    batch: { type: 'string', value: 'FILE', text: 'drive, prompt: batch file whose tasks the world is opened for' },
     scenario: {
       type: 'string',
       value: 'SCENARIO',
@@ -55,7 +58,7 @@ export const world: Command = {
     task: {
       type: 'string',
       value: 'TASK',
-      text: 'show: task whose part is printed, from 0 (0); drive: ID of the task (the first)',
+      text: 'show: task whose part is printed, from 0 (0); drive, prompt: ID of the task (the first)',
     },
     static: { type: 'boolean', text: 'lint: run none of the code of the scenarios' },
     runs: {
@@ -106,6 +109,8 @@ export const world: Command = {
       return await lintRuns(context, runs, commandLine);
     if (verb === 'drive' && folder !== undefined && words.length === 0)
       return await drive(context, folder, commandLine);
+    if (verb === 'prompt' && folder !== undefined && words.length === 0)
+      return await prompt(context, folder, commandLine);
     if (verb === 'image' && folder !== undefined && words.length === 0)
       return await image(context, folder, commandLine);
     if (verb === 'lint' && folder !== undefined) return await lint(context, folder, words, commandLine);

@@ -46,6 +46,7 @@ export function hybridWorld(submitted: SubmittedSimulatedWorld, real: World): Wo
 
 class HybridSession implements WorldSession {
   readonly specs: readonly ToolSpec[];
+  readonly prompt: string;
   readonly verify?: NonNullable<WorldSession['verify']>;
   readonly snapshot?: NonNullable<WorldSession['snapshot']>;
   readonly #name: string;
@@ -63,6 +64,7 @@ class HybridSession implements WorldSession {
     refuseDuplicates(world, own);
     const definitions = [...own, ...world.definitions];
     this.#model = new SimulatedSession({ ...world, definitions }, texts);
+    this.prompt = this.#model.prompt;
     this.#routes = routesOf(world, definitions, real.specs);
     this.specs = this.#model.specs.map((simulated) => {
       const spec = real.specs.find(({ name }) => name === simulated.name);

@@ -58,14 +58,14 @@ export function filled({ texts, literal, name }: SubmittedSimulatedWorld, task: 
 /** What the model plays. Its state is what `observed` has received. */
 export class SimulatedSession implements WorldSession {
   readonly specs: readonly ToolSpec[];
+  readonly prompt: string;
   readonly #world: SubmittedSimulatedWorld;
-  readonly #system: string;
   readonly #state: string | undefined;
   readonly #turns: Turn[] = [];
 
   constructor(world: SubmittedSimulatedWorld, texts: SimulationTexts) {
     this.#world = world;
-    this.#system = systemPrompt(world, texts);
+    this.prompt = systemPrompt(world, texts);
     this.#state = DOMAINS[world.domain].stateInTurn === true ? texts.state : undefined;
     this.specs = world.definitions.map(({ name, description, parameters, output }) => ({
       name,
@@ -83,7 +83,7 @@ export class SimulatedSession implements WorldSession {
     if (ask === undefined)
       throw new ClassedError('world_error', 'A simulated world answers only in a rollout: its model is not available.');
     const next = { action: actionOf(name, args), ...(real === undefined ? {} : { real: observationText(real) }) };
-    const messages = messagesFor(this.#system, this.#state, this.#turns, next);
+    const messages = messagesFor(this.prompt, this.#state, this.#turns, next);
     for (let tried = 0; tried < TRIES; tried++) {
       const reply = await this.#ask(ask, messages);
       const observation = observationOf(reply);

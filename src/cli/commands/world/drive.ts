@@ -1,13 +1,11 @@
 /** `rollout world drive`: a session of a world, driven by JSON lines. */
-import { glob, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { diskFiles } from '../../../client/disk.ts';
 import { workspaceRoot } from '../../../client/workspace.ts';
 import { errorText, StudioError, systemCodeOf } from '../../../common/errors.ts';
-import { fileGlob, fileKind } from '../../../common/fileKinds.ts';
-import { isJsonObject, isSameJson, type Json } from '../../../common/json.ts';
-import { parseFile } from '../../../config/source/parse.ts';
+import { fileKind } from '../../../common/fileKinds.ts';
+import { isSameJson, type Json } from '../../../common/json.ts';
 import type { Api } from '../../../protocol/api.ts';
 import { type DriveMessage, type DriveRequest, driveRequest, KEPT_AS, type KeptAs } from '../../../protocol/drive.ts';
 import { Drive } from '../../../rerun/drive/drive.ts';
@@ -19,6 +17,7 @@ import type { Verdict } from '../../../rollout/ports.ts';
 import { type CommandLine, type Outcome, textOption } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { liveModels } from '../../sideModels.ts';
+import { batchOf } from './batchOf.ts';
 
 /** Drives a world file, or the world of a batch file, until stdin ends. */
 export async function drive(context: Context, file: string, commandLine: CommandLine): Promise<Outcome> {
@@ -77,7 +76,14 @@ async function worldToDrive(
     throw new StudioError('usage', `The world ${loaded.file.name} is a module, which has no scenarios.`, {
       hint: 'Remove --scenario.',
     });
-  return await readBatchWorld(await batchOf(file, cwd, loaded.kind === 'code'), task, cwd, env, apiOf);
+  const used = await batchOf(file, cwd);
+  if (used !== undefined) return await readBatchWorld(used, task, cwd, env, apiOf);
+  throw new StudioError('not_found', `No batch file in ${workspaceRoot(path.resolve(cwd, file), cwd)} uses ${file}.`, {
+    hint:
+      loaded.kind === 'code'
+        ? 'Name a scenario with --scenario: it has its own tasks.'
+        : 'A batch file says which tasks there are: name one with --batch.',
+  });
 }
 
 function keptAs(text: string | undefined): KeptAs | undefined {
@@ -85,24 +91,6 @@ function keptAs(text: string | undefined): KeptAs | undefined {
   const as = KEPT_AS.find((each) => each === text);
   if (as !== undefined) return as;
   throw new StudioError('usage', `--keep must be one of ${KEPT_AS.join(', ')}, not “${text}”.`);
-}
-
-/** Finds a batch file of the workspace that uses a world. Throws StudioError `not_found` if there is none. */
-async function batchOf(world: string, cwd: string, hasScenarios: boolean): Promise<string> {
-  const full = path.resolve(cwd, world);
-  const root = workspaceRoot(full, cwd);
-  const files = diskFiles(root);
-  for await (const found of glob(fileGlob('batch'), { cwd: root, exclude: ['**/node_modules/**', '**/.git/**'] })) {
-    const at = path.join(root, found);
-    const { value } = parseFile(at, await files.readText(at));
-    const named = isJsonObject(value) ? value['world'] : undefined;
-    if (typeof named === 'string' && path.resolve(path.dirname(at), named) === full) return at;
-  }
-  throw new StudioError('not_found', `No batch file in ${root} uses ${world}.`, {
-    hint: hasScenarios
-      ? 'Name a scenario with --scenario: it has its own tasks.'
-      : 'A batch file says which tasks there are: name one with --batch.',
-  });
 }
 
 /** Answers requests one after another. */
