@@ -2,7 +2,13 @@
 import { StudioError } from '../common/errors.ts';
 import { secretsInUrl } from '../common/redaction/hidable.ts';
 import { mapWorlds } from './submission/nested.ts';
-import type { Submission, SubmittedAgent, SubmittedScorer, SubmittedWorld } from './submission.ts';
+import type {
+  Submission,
+  SubmittedAgent,
+  SubmittedScorer,
+  SubmittedSimulatedWorld,
+  SubmittedWorld,
+} from './submission.ts';
 
 const REFERENCE = /\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g;
 const ANY_PLACEHOLDER = /\$\{[^}]*\}?/g;
@@ -77,7 +83,17 @@ function resolveWorld(world: SubmittedWorld, secrets: Readonly<Record<string, st
     ...world,
     ...(user === undefined ? {} : { user: { ...user, model: resolveEnv(user.model, secrets) } }),
     ...(models === undefined ? {} : { models: resolveEnv(models, secrets) }),
-    ...(world.kind === 'simulated' ? { model: resolveEnv(world.model, secrets) } : {}),
+    ...(world.kind === 'simulated' ? resolveSimulated(world, secrets) : {}),
+  };
+}
+
+function resolveSimulated(
+  { model, real_tools: tools }: SubmittedSimulatedWorld,
+  secrets: Readonly<Record<string, string>>,
+): Pick<SubmittedSimulatedWorld, 'model' | 'real_tools'> {
+  return {
+    model: resolveEnv(model, secrets),
+    ...(tools === undefined ? {} : { real_tools: resolveEnv(tools, secrets) }),
   };
 }
 

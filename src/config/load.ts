@@ -199,9 +199,9 @@ async function checkSandbox(
 }
 
 /** Reports that a model plays what the verifier would judge. */
-function checkVerifier(reading: Reading, parsed: ParsedFile, { kind, name, nested }: WorldParts): void {
+function checkVerifier(reading: Reading, parsed: ParsedFile, { kind, name, nested, parsed: world }: WorldParts): void {
   if (kind !== 'simulated') return;
-  const [real] = nested;
+  const real = world.has(['real', 'world']) ? nested[0] : undefined;
   reading.report(parsed, ['scorer', 'kind'], {
     code: 'conflict',
     ...(real === undefined

@@ -6,11 +6,13 @@ import { isJsonObject, isSameJson, type Json } from '../common/json.ts';
 import { PRODUCT } from '../common/product.ts';
 import {
   modulesOf,
+  realToolsIn,
   type Submission,
   type SubmittedAgent,
   type SubmittedTools,
   type SubmittedWorld,
   scenariosOf,
+  worldsOf,
 } from './submission.ts';
 
 /** Longer values are only described as changed. */
@@ -25,6 +27,7 @@ export function revisionDifferences(before: Submission, after: Submission): stri
   const lines: string[] = [];
   compareAgents('agent', before.agent, after.agent, lines);
   compare('world', worldOf(before.world), worldOf(after.world), lines);
+  compareTools('world', realToolsOf(before), realToolsOf(after), lines);
   compare('scorer', scorerOf(before), scorerOf(after), lines);
   compareCode(before, after, lines);
   compareScenarios(before, after, lines);
@@ -52,7 +55,7 @@ function agentOf(agent: SubmittedAgent): Plain {
 /** Compares agents, their tools, and the members of their teams by name. */
 function compareAgents(at: string, before: SubmittedAgent, after: SubmittedAgent, lines: string[]): void {
   compare(at, agentOf(before), agentOf(after), lines);
-  compareTools(at, before, after, lines);
+  compareTools(at, before.tools, after.tools, lines);
   for (const { name, agent } of after.team?.members ?? []) {
     const old = before.team?.members.find((member) => member.name === name);
     if (old !== undefined) compareAgents(`${at}/${name}`, old.agent, agent, lines);
@@ -63,7 +66,7 @@ function worldOf(world: SubmittedWorld | undefined): Plain | undefined {
   if (world === undefined) return undefined;
   const { worlds } = world;
   const common = {
-    ...without(world, ['file', 'position', 'worlds']),
+    ...without(world, ['file', 'position', 'worlds', 'real_tools']),
     ...Object.fromEntries(Object.entries(worlds ?? {}).map(([key, nested]) => [key, nestedOf(world, key, nested)])),
   };
   return world.kind === 'module'
@@ -84,11 +87,19 @@ function without(value: object, keys: readonly string[]): Plain {
   return Object.fromEntries(Object.entries(value).filter(([key]) => !keys.includes(key)));
 }
 
-function compareTools(at: string, before: SubmittedAgent, after: SubmittedAgent, lines: string[]): void {
-  const [old, now] = [before, after].map((agent) => new Map(agent.tools.map((tools) => [toolsName(tools), tools]))) as [
-    Map<string, SubmittedTools>,
-    Map<string, SubmittedTools>,
-  ];
+function realToolsOf(submission: Submission): readonly SubmittedTools[] {
+  return worldsOf(submission).flatMap(realToolsIn);
+}
+
+function compareTools(
+  at: string,
+  before: readonly SubmittedTools[],
+  after: readonly SubmittedTools[],
+  lines: string[],
+): void {
+  const byName = (entries: readonly SubmittedTools[]): Map<string, SubmittedTools> =>
+    new Map(entries.map((tools) => [toolsName(tools), tools]));
+  const [old, now] = [byName(before), byName(after)];
   for (const name of new Set([...old.keys(), ...now.keys()])) {
     const [a, b] = [old.get(name), now.get(name)];
     if (a === undefined || b === undefined) lines.push(`${at}.tools: ${name} ${a === undefined ? 'added' : 'removed'}`);

@@ -228,8 +228,8 @@ function worldConfig(world: SubmittedWorld | undefined): object | undefined {
     return { ...config, ...common };
   }
   if (own.kind === 'simulated') {
-    const { sources: _, context: __, ...config } = own;
-    return { ...config, ...common };
+    const { sources: _, context: __, real_tools: tools, ...config } = own;
+    return { ...config, ...(tools === undefined ? {} : { real_tools: tools.map(withoutPath) }), ...common };
   }
   if (own.kind !== 'code') return { ...withoutPath(own), ...common };
   const { scenarios: _, python: __, ...config } = own;
@@ -312,7 +312,16 @@ interface ToolEntry {
 
 /** Returns everything that workers open to get tools, with the files that name it. */
 export function toolEntriesOf(value: Pick<Submission, 'agent' | 'world'>): ToolEntry[] {
-  return agentsOf(value).flatMap(({ tools, file }) => tools.map((entry) => ({ entry, file })));
+  const named = [
+    ...agentsOf(value),
+    ...worldsOf(value).map((world) => ({ file: world.file, tools: realToolsIn(world) })),
+  ];
+  return named.flatMap(({ tools, file }) => tools.map((entry) => ({ entry, file })));
+}
+
+/** Returns what workers open to get the real tools of a world whose other tools a model simulates. */
+export function realToolsIn(world: SubmittedWorld): readonly SubmittedTools[] {
+  return world.kind === 'simulated' ? (world.real_tools ?? []) : [];
 }
 
 /** Returns everything that workers open to get tools. */

@@ -205,7 +205,7 @@ async function submittedOne(
     case 'module':
       return { world: submittedModuleWorld(world, await bundles.add(moduleOf(world)), root), blobs: [], problems: [] };
     case 'simulated':
-      return await sentSimulation(world, root, ports);
+      return await sentSimulation(world, root, ports, bundles);
     case 'recorded':
       return await submittedRecordings(loaded, world, ports);
     case 'code':
@@ -213,8 +213,13 @@ async function submittedOne(
   }
 }
 
-async function sentSimulation(world: LoadedSimulatedWorld, root: string, ports: SubmitPorts): Promise<SentWorld> {
-  const planned = await plannedSimulation(world, root, ports);
+async function sentSimulation(
+  world: LoadedSimulatedWorld,
+  root: string,
+  ports: SubmitPorts,
+  bundles: Bundles,
+): Promise<SentWorld> {
+  const planned = await plannedSimulation(world, root, ports, bundles);
   return {
     world: planned.world,
     blobs: [],

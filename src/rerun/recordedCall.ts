@@ -4,7 +4,13 @@ import { StudioError } from '../common/errors.ts';
 import { seedOf } from '../common/hash.ts';
 import { isJsonObject, type Json, type JsonObject } from '../common/json.ts';
 import type { Redactor } from '../common/redaction/redactor.ts';
-import { agentAt, type Submission, submission as submissionSchema } from '../config/submission.ts';
+import {
+  agentAt,
+  realToolsIn,
+  type Submission,
+  submission as submissionSchema,
+  worldsOf,
+} from '../config/submission.ts';
 import type { Api, RolloutInfo } from '../protocol/api.ts';
 import { callSeed } from '../trace/callSeed.ts';
 import type { ToolSpan } from '../trace/model/spans.ts';
@@ -16,7 +22,7 @@ import { hasHappened, isRepeated } from '../trace/undone.ts';
 import { readEvent } from '../trace/upgrades.ts';
 import { isBlobRef, unescapeKeys } from '../trace/values/keys.ts';
 import { answersIn } from './recordedAnswers.ts';
-import { hidingValues, type Values, withValues } from './toolValues.ts';
+import { hidingValues, type Values, withValues, withWorldValues } from './toolValues.ts';
 
 /** An earlier call that may have changed the world. */
 export interface EarlierCall {
@@ -80,7 +86,11 @@ export async function readCall(
   const span = toolCallAt(recording, seq);
   // Only the tools of the agent that made the call are needed: no models, scorers, or other members of a team.
   const caller = agentAt(sent, span.agent) ?? sent.agent;
-  const submission: Submission = { ...sent, agent: { ...caller, tools: withValues(caller.tools, env) } };
+  const submission: Submission = {
+    ...sent,
+    agent: { ...caller, tools: withValues(caller.tools, env) },
+    ...(sent.world === undefined ? {} : { world: withWorldValues(sent.world, env) }),
+  };
   const notMade = span.end?.data.made === false ? (span.end.data.injected ?? '') : undefined;
   const result = notMade === undefined ? model.resultOf(span) : undefined;
   return {
@@ -89,7 +99,7 @@ export async function readCall(
     step: span.step,
     task: info.task,
     submission,
-    secrets: hidingValues(caller.tools, env),
+    secrets: hidingValues([...caller.tools, ...worldsOf(sent).flatMap(realToolsIn)], env),
     name: span.start.data.name,
     id: span.start.data.call,
     effect: span.start.data.effect,

@@ -8,6 +8,7 @@ import { isSameJson, type Json } from '../common/json.ts';
 import { mapWorlds, worldsIn } from '../config/submission/nested.ts';
 import {
   modulesOf,
+  realToolsIn,
   type Submission,
   type SubmittedModule,
   type SubmittedTools,
@@ -253,13 +254,23 @@ async function withModules(
   world: SubmittedWorld,
   current: (module: SubmittedModule) => Promise<SubmittedModule>,
 ): Promise<SubmittedWorld> {
-  const modules = worldsIn(world).flatMap((each) => (each.kind === 'module' ? [each.module] : []));
+  const modules = worldsIn(world).flatMap((each) => [
+    ...(each.kind === 'module' ? [each.module] : []),
+    ...realToolsIn(each).flatMap((entry) => (entry.kind === 'module' ? [entry.module] : [])),
+  ]);
   const now = new Map(
     await Promise.all(modules.map(async (module) => [module.bundle, await current(module)] as const)),
   );
-  return mapWorlds(world, (each) =>
-    each.kind === 'module' ? { ...each, module: now.get(each.module.bundle) ?? each.module } : each,
-  );
+  const withCurrent = <T extends { readonly module: SubmittedModule }>(one: T): T => ({
+    ...one,
+    module: now.get(one.module.bundle) ?? one.module,
+  });
+  return mapWorlds(world, (each) => {
+    if (each.kind === 'module') return withCurrent(each);
+    if (each.kind !== 'simulated' || each.real_tools === undefined) return each;
+    const tools = each.real_tools.map((entry) => (entry.kind === 'module' ? withCurrent(entry) : entry));
+    return { ...each, real_tools: tools };
+  });
 }
 
 async function bundledNow(

@@ -1,7 +1,8 @@
 import { StudioError } from '../common/errors.ts';
 import { type Redactor, redactor } from '../common/redaction/redactor.ts';
 import { envNamesIn, resolveEnv } from '../config/env.ts';
-import type { SubmittedTools } from '../config/submission.ts';
+import { mapWorlds, worldsIn } from '../config/submission/nested.ts';
+import { realToolsIn, type SubmittedTools, type SubmittedWorld } from '../config/submission.ts';
 
 export type Values = Readonly<Record<string, string | undefined>>;
 
@@ -23,6 +24,20 @@ export async function withoutSecrets<T>(secrets: Redactor, run: () => Promise<T>
       ...(details === undefined ? {} : { details: secrets.json(details) }),
     });
   }
+}
+
+/** Returns what hides the values that `withWorldValues` fills in. */
+export function hidingWorldValues(world: SubmittedWorld | undefined, env: Values): Redactor {
+  return hidingValues(worldsIn(world).flatMap(realToolsIn), env);
+}
+
+/** Replaces `${env:…}` in the real tools of a world and of all that it contains. Throws as `withValues`. */
+export function withWorldValues(world: SubmittedWorld, env: Values): SubmittedWorld {
+  return mapWorlds(world, (each) =>
+    each.kind === 'simulated' && each.real_tools !== undefined
+      ? { ...each, real_tools: withValues(each.real_tools, env) }
+      : each,
+  );
 }
 
 /** Replaces `${env:…}` in entries. Throws `config` with `details.missing` if variables are not set. */

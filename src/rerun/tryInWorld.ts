@@ -7,6 +7,7 @@ import { submitPorts } from '../client/submitFile.ts';
 import { workspaceRoot } from '../client/workspace.ts';
 import { StudioError } from '../common/errors.ts';
 import { seedOf } from '../common/hash.ts';
+import type { Redactor } from '../common/redaction/redactor.ts';
 import { MODULE_ENDINGS } from '../config/load/tools.ts';
 import { loadBatch } from '../config/load.ts';
 import { relative } from '../config/paths.ts';
@@ -23,6 +24,7 @@ import { readRegular } from '../tools/regularFile.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import { openWorld } from '../worlds/open.ts';
+import { hidingWorldValues, withoutSecrets, withWorldValues } from './toolValues.ts';
 import { callAndClose, type ToolCall, type TriedCall, TryLog, withTryEnvironment } from './tryEnvironment.ts';
 
 /** The world that is opened for a task. */
@@ -45,6 +47,8 @@ export interface TaskWorld {
 export interface BatchWorld extends TaskWorld {
   /** Path of the batch file, relative to the root. */
   readonly batch: string;
+  /** Hides the values of its real tools. */
+  readonly secrets: Redactor;
 }
 
 const bundleMap = z.object({ sources: z.array(z.string()) });
@@ -93,7 +97,8 @@ export async function readBatchWorld(
   return {
     batch: relative(root, value.path),
     root,
-    world,
+    world: withWorldValues(world, env),
+    secrets: hidingWorldValues(world, env),
     task,
     seed: worldSeed(task, seed),
     callSeed: seedOf(seedOf(seed, task.id, 1), agent.file.name, 1, 0),
@@ -125,7 +130,7 @@ export async function tryInWorld(
   signal: AbortSignal,
 ): Promise<TriedCall> {
   await checkUses(from, file);
-  const log = new TryLog(onOutput);
+  const log = new TryLog(onOutput, from.secrets);
   const {
     world: { name },
     task,
@@ -135,18 +140,20 @@ export async function tryInWorld(
     sandbox,
     blobs,
   } = from;
-  return withTryEnvironment({ blobs, task, sandbox, signal, print: log.print }, async (environment) => {
-    const session = await openSession(from, environment, signal);
-    const result = await callAndClose(
-      session,
-      specOf(session, call.tool, from),
-      { arguments: call.arguments, seed: callSeed },
-      seconds,
-      log,
-      signal,
-    );
-    return { ...result, world: { name, task: task.id, seed } };
-  });
+  return withoutSecrets(from.secrets, () =>
+    withTryEnvironment({ blobs, task, sandbox, signal, print: log.print }, async (environment) => {
+      const session = await openSession(from, environment, signal);
+      const result = await callAndClose(
+        session,
+        specOf(session, call.tool, from),
+        { arguments: call.arguments, seed: callSeed },
+        seconds,
+        log,
+        signal,
+      );
+      return { ...result, world: { name, task: task.id, seed } };
+    }),
+  );
 }
 
 /** Checks that the file is part of the world: a tool with the same name in another module is a different tool. */

@@ -4,6 +4,7 @@ import { submitPorts } from '../client/submitFile.ts';
 import { workspaceRoot } from '../client/workspace.ts';
 import { StudioError } from '../common/errors.ts';
 import { fileKind } from '../common/fileKinds.ts';
+import { Bundles } from '../config/submit/blobs.ts';
 import { plannedSimulation, readSimulation } from '../config/submit/simulation.ts';
 import type { Api } from '../protocol/api.ts';
 import { systemPrompt } from '../worlds/simulated/prompt.ts';
@@ -54,10 +55,12 @@ async function unfilledPrompt(file: string, { cwd, env, connect, signal }: Promp
   const loaded = await readWorldFile(file, cwd);
   const { name } = loaded.file;
   if (loaded.kind !== 'simulated') throw notSimulated(name);
-  if (loaded.worlds.real !== undefined)
+  if (loaded.file.real !== undefined)
     throw new StudioError(
       'not_found',
-      `No batch file uses ${name}, so its real world, which has the tools, has no task.`,
+      loaded.worlds.real === undefined
+        ? `No batch file uses ${name}, so its real tools are opened for no task.`
+        : `No batch file uses ${name}, so its real world, which has the tools, has no task.`,
       {
         hint: 'Create a batch file that uses it, or name one with --batch.',
       },
@@ -65,7 +68,7 @@ async function unfilledPrompt(file: string, { cwd, env, connect, signal }: Promp
   const files = diskFiles(cwd);
   const root = workspaceRoot(loaded.path, cwd);
   const ports = submitPorts(files, root, env, undefined, { connect, signal });
-  const planned = await plannedSimulation(loaded, root, ports);
+  const planned = await plannedSimulation(loaded, root, ports, new Bundles(ports));
   const { world } = await readSimulation(loaded, planned, root, files, ports.simulation);
   return { world: name, prompt: systemPrompt(world, world.texts) };
 }

@@ -178,7 +178,9 @@ export class LiveWorld {
    * world is lost, and all later calls fail. `print` writes to the log of the call.
    */
   async undo(name: string, print: (text: string) => void): Promise<void> {
-    if (this.#session.answeredBy?.(name) === 'simulated') return; // it cannot have changed anything
+    const by = this.#session.answeredBy?.(name);
+    // It cannot have changed anything, or nothing that opening the world again would restore.
+    if (by === 'simulated' || by === 'tool') return;
     await this.#undo(`in a call to ${name}`, print);
   }
 

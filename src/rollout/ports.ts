@@ -261,8 +261,12 @@ export interface WorldSession extends ToolHost {
   readonly prompt?: string;
 }
 
-/** `overlay`: reads the real answer, and changes it by what was simulated before. */
-export type AnsweredBy = 'real' | 'simulated' | 'overlay';
+/**
+ * `overlay`: reads the real answer, and changes it by what was simulated before. `tool`: a tool that belongs to no
+ * world, such as one of an MCP server. Its calls are neither undone nor repeated; if its session is lost, so is what
+ * they did in it.
+ */
+export type AnsweredBy = 'real' | 'simulated' | 'overlay' | 'tool';
 
 /** How a call was answered. */
 export interface Observed {

@@ -171,10 +171,11 @@ export class RolloutWorld {
   }
 
   /**
-   * Returns whether the effect of a recorded call on the world is lost: the snapshot does not contain it, and it must
-   * not be repeated.
+   * Returns whether the effect of a recorded call is lost: the snapshot does not contain it, and it must not be
+   * repeated.
    */
   isLost(action: RecordedAction<'tool'>, spec: ToolSpec): boolean {
+    if (this.session.answeredBy?.(spec.name) === 'tool') return spec.sessionBound;
     const uncovered = (action.end?.seq ?? Infinity) > this.#covered && action.start.effect === 'irreversible';
     return uncovered && (spec.sessionBound || this.#parts.history.changing.has(action.seq));
   }

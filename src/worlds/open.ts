@@ -10,6 +10,7 @@ import { recordedWorld } from './recorded/open.ts';
 import { replayWorld } from './recorded/replay.ts';
 import { hybridWorld } from './simulated/hybrid.ts';
 import { simulatedWorld } from './simulated/open.ts';
+import { realTools } from './simulated/realTools.ts';
 
 /** Returns the submitted world, whose sessions run in the environment of their rollout. `judges`: it is the scorer. */
 export function openWorld(submitted: SubmittedWorld, environment: ToolEnvironment, judges = false): World {
@@ -22,10 +23,11 @@ export function openWorld(submitted: SubmittedWorld, environment: ToolEnvironmen
         about: (task) => aboutScenario(submitted, task),
       };
     case 'simulated': {
-      const real = submitted.worlds?.real;
-      return real === undefined
+      const { worlds, real_tools: tools } = submitted;
+      if (tools !== undefined) return hybridWorld(submitted, realTools(submitted, tools, environment));
+      return worlds?.real === undefined
         ? simulatedWorld(submitted)
-        : hybridWorld(submitted, openWorld(real, environment, judges));
+        : hybridWorld(submitted, openWorld(worlds.real, environment, judges));
     }
     case 'recorded':
       return recordedWorld(

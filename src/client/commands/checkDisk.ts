@@ -116,6 +116,8 @@ class ModuleUses {
     for (const tools of world.kind === 'simulated' ? world.simulation.tools : [])
       if ('entry' in tools && tools.entry.module !== undefined)
         this.add(world.path, tools.entry.module, { kind: 'tools' });
+    for (const { module } of world.file.real?.tools ?? [])
+      if (module !== undefined) this.add(world.path, module, { kind: 'tools' });
     for (const { module, export: name } of world.file.perturb)
       if (module !== undefined && name !== undefined) this.add(world.path, module, { kind: 'export', name });
   }

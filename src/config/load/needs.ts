@@ -36,29 +36,36 @@ export function checkNeeds(
       });
     }
   };
-  for (const { parsed, value } of agent === undefined ? [] : withMembers(agent)) {
-    for (const [index, entry] of (value.tools ?? []).entries()) {
+  const lists = [
+    ...(agent === undefined ? [] : withMembers(agent)).map(({ parsed, value }) => ({
+      parsed,
+      list: ['tools'],
+      tools: value.tools ?? [],
+    })),
+    ...partsIn(world).map(({ parsed, realTools }) => ({ parsed, list: ['real', 'tools'], tools: realTools })),
+  ];
+  for (const { parsed, list, tools } of lists) {
+    for (const [index, entry] of tools.entries()) {
+      const at: Path = [...list, index];
       const of =
         entry.module !== undefined
           ? `the module ${entry.module}`
           : entry.mcp !== undefined
             ? `the MCP server ${mcpName(entry)}`
             : (entry.builtin?.join(', ') ?? 'a tool');
-      entry.needs?.forEach((name, position) => check(parsed, ['tools', index, 'needs', position], of, name));
+      entry.needs?.forEach((name, position) => check(parsed, [...at, 'needs', position], of, name));
       entry.builtin?.forEach((name, position) => {
         const own = builtinNeed(name, entry);
-        if (own !== undefined)
-          check(parsed, ['tools', index, 'builtin', position], `the built-in ${name}`, own.name, own);
+        if (own !== undefined) check(parsed, [...at, 'builtin', position], `the built-in ${name}`, own.name, own);
       });
       const { command, args = [], catalogued } = entry.mcp ?? {};
       if (catalogued !== undefined) {
-        for (const name of CATALOGUE[catalogued].needs) check(parsed, ['tools', index, 'mcp'], of, name);
+        for (const name of CATALOGUE[catalogued].needs) check(parsed, [...at, 'mcp'], of, name);
         continue;
       }
       const program = command === undefined ? undefined : commandNeed(command, args);
       // Declared needs were checked above.
-      if (program !== undefined && entry.needs === undefined)
-        check(parsed, ['tools', index, 'mcp', 'command'], of, program);
+      if (program !== undefined && entry.needs === undefined) check(parsed, [...at, 'mcp', 'command'], of, program);
     }
   }
   for (const { parsed, name: of, kind, needs } of partsIn(world))

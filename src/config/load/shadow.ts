@@ -34,12 +34,12 @@ export function checkPredictingWorld(
 ): void {
   if (world === undefined) return;
   const { kind, file } = world;
-  if (kind === 'recorded' || (kind === 'simulated' && world.worlds.real === undefined)) return;
+  if (kind === 'recorded' || (kind === 'simulated' && file.real === undefined)) return;
   reading.report(parsed, at, {
     code: 'conflict',
     message:
       kind === 'simulated'
-        ? `the world ${file.name} makes calls in its real world`
+        ? `the world ${file.name} makes real calls`
         : `the world ${file.name} is of kind \`${kind}\`, which makes calls instead of predicting them`,
     hint: 'Name a world of kind `simulated`, without `real`, or of kind `recorded`.',
   });

@@ -52,6 +52,7 @@ export async function readSimulation(
       ],
     });
   checkRoute(reading, parsed, value);
+  if (value.real?.tools !== undefined) await checkTools(reading, parsed, ['real', 'tools'], value.real.tools);
   // A real world has the definitions of its tools.
   const tools = value.tools === undefined && parsed.has(['real']) ? [] : await readTools(reading, parsed, value.tools);
   const texts: Partial<Record<SimulationPart, PromptText>> = {};
@@ -79,7 +80,7 @@ function checkRoute(reading: Reading, parsed: ParsedFile, { route = [] }: Partia
     reading.report(parsed, ['route'], {
       code: 'conflict',
       message: '`route` needs `real`: without a real world, the model simulates all tools',
-      hint: 'Add `real: { world: library.world.yaml }`, or remove `route`.',
+      hint: 'Add `real: { world: library.world.yaml }`, or `real: { tools: […] }`, or remove `route`.',
     });
   const seen = new Set<string>();
   for (const [index, { tools }] of route.entries())

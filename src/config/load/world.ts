@@ -5,6 +5,7 @@ import type { ModelSection } from '../schema/modelSection.ts';
 import { NESTED_WORLDS, type NestedWorldKey } from '../schema/nestedWorld.ts';
 import { recordedWorldKeys } from '../schema/recordedWorld.ts';
 import { simulatedWorldKeys } from '../schema/simulatedWorld.ts';
+import type { ToolEntry } from '../schema/toolEntry.ts';
 import { type WorldFile, worldFile } from '../schema/worldFile.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
 import type { DatasetLook } from './dataset.ts';
@@ -69,6 +70,8 @@ export interface WorldParts {
   readonly userPrompt: PromptText | undefined;
   /** Of a simulated world, if what it names can be read. */
   readonly simulation: Simulation | undefined;
+  /** Entries of its real tools, if a model simulates others. */
+  readonly realTools: readonly ToolEntry[];
   /** Whether the world has a simulated user. */
   readonly hasUser: boolean;
   /** Of a code world, if its files can be read. */
@@ -166,6 +169,7 @@ export async function readWorld(
     ],
     userPrompt,
     simulation,
+    realTools: (kind === 'simulated' ? value.real?.tools : undefined) ?? [],
     hasUser: value.user !== undefined,
     scenarios,
     scenario: value.scenario,

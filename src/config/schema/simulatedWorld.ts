@@ -11,6 +11,7 @@ export type WorldDomain = (typeof WORLD_DOMAINS)[number];
 
 /** Who answers the calls of a tool, if a real system is simulated. */
 export const ROUTES = ['real', 'simulated', 'overlay'] as const;
+export type Route = (typeof ROUTES)[number];
 
 const route = z.strictObject({
   tools: listOf(text('find_*', 'the name of a tool'), 'a list of tools', '["find_*"]')
@@ -40,6 +41,29 @@ const recordedTools = z.strictObject({
   tools: listOf(text('find_member'), 'a list of tool names', '[find_member]')
     .optional()
     .describe('With `recorded`: the tools to use. Default: all.'),
+});
+
+const realSection = group(
+  {
+    world: worldPath.optional().describe('The world file. Its own `perturb` and `user` do not apply.'),
+    tools: listOf(toolEntry, 'a list of tools', '[{ mcp: { command: uvx, args: [some-server] } }]')
+      .min(1, expects('at least one entry', '[{ mcp: { command: uvx, args: [some-server] } }]'))
+      .optional()
+      .describe(
+        'Tools that exist, as in an agent file. Workers open them, and call those that `route` names. All others ' +
+          'are only listed.',
+      ),
+  },
+  'a group of keys with `world` or `tools`',
+  '{ world: library.world.yaml }',
+).superRefine(({ world, tools }, context) => {
+  if ((world === undefined) !== (tools === undefined)) return;
+  fault(
+    context,
+    world === undefined ? '`real` needs `world` or `tools`' : '`real` has either `world` or `tools`, not both',
+    world === undefined ? 'Add `world: library.world.yaml`, or `tools` as in an agent file.' : 'Remove one of them.',
+    { code: world === undefined ? 'missing' : 'conflict' },
+  );
 });
 
 /** What defines tools without being them: only their definitions are read, once, when the batch is submitted. */
@@ -167,10 +191,9 @@ export const simulatedWorldKeys = {
         'which they are taken when the batch is submitted: for each tool, a call that succeeded and one that failed.',
     ),
   instruction: part('what must happen, e.g. which call fails and how.'),
-  real: z
-    .strictObject({ world: worldPath.describe('The world file. Its own `perturb` and `user` do not apply.') })
+  real: realSection
     .optional()
-    .describe('With `kind: simulated`: the real world whose tools are simulated, except as `route` says.'),
+    .describe('With `kind: simulated`: a real world, or real tools, which are simulated, except as `route` says.'),
   route: listOf(route, 'a list of routes', '[{ tools: ["find_*"], by: real }]')
     .optional()
     .describe(

@@ -154,7 +154,9 @@ const simulatedWorld = z.object({
   /** Those that are data, such as recorded calls: what looks like a placeholder in them is none. */
   literal: z.array(z.enum(SIMULATION_PARTS)).optional(),
   sources: simulationSources.optional(),
-  /** Who answers the calls of which tools of `worlds.real`: patterns of names, the first that matches. */
+  /** What workers open to get real tools, if no world `worlds.real` has them. */
+  real_tools: z.array(submittedTools).optional(),
+  /** Who answers the calls of which real tools: patterns of names, the first that matches. */
   route: z.array(z.object({ tools: z.array(z.string()), by: z.enum(ROUTES) })).optional(),
 });
 export type SubmittedSimulatedWorld = z.infer<typeof simulatedWorld>;

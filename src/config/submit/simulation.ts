@@ -40,28 +40,45 @@ export interface PlannedSimulation {
 
 const COMMAND_SECONDS = 60;
 
-/** Returns a simulated world with all that a person may have to permit before it is read. */
+/**
+ * Returns a simulated world with all that a person may have to permit before it is read. `sent`: gets the modules of
+ * its real tools.
+ */
 export async function plannedSimulation(
   world: LoadedSimulatedWorld,
   root: string,
   ports: ConstructorParameters<typeof Bundles>[0],
+  sent: Bundles,
 ): Promise<PlannedSimulation> {
   const { tools, state } = world.simulation;
   const bundles = new Bundles(ports);
   const owner = { ...world, root };
-  const entries = await Promise.all(
-    tools.map((each) =>
-      'entry' in each ? submittedTools(each.entry, each.at, owner, ports.files, bundles) : Promise.resolve([]),
+  const [entries, real] = await Promise.all([
+    Promise.all(
+      tools.map((each) =>
+        'entry' in each ? submittedTools(each.entry, each.at, owner, ports.files, bundles) : Promise.resolve([]),
+      ),
     ),
-  );
+    Promise.all(
+      (world.file.real?.tools ?? []).map((entry, index) =>
+        submittedTools(entry, ['real', 'tools', index], owner, ports.files, sent),
+      ),
+    ),
+  ]);
   const listed = entries.flat();
   const folder = ports.files.absolute(dirname(world.path));
   const sources = {
     ...(listed.length === 0 ? {} : { tools: listed }),
     ...(state?.command === undefined ? {} : { command: [...state.command], cwd: folder }),
   };
-  const planned = submittedSimulatedWorld(world, root);
-  return { world: Object.keys(sources).length === 0 ? planned : { ...planned, sources }, bundles };
+  return {
+    world: {
+      ...submittedSimulatedWorld(world, root),
+      ...(real.length === 0 ? {} : { real_tools: real.flat() }),
+      ...(Object.keys(sources).length === 0 ? {} : { sources }),
+    },
+    bundles,
+  };
 }
 
 /**

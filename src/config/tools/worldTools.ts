@@ -45,11 +45,17 @@ export async function worldToolSources(
   };
   const { kind, module, tools } = file;
   if (typeof module === 'string') add(['module'], moduleTools(joinPath(dirname(path), module), 'reached', readText));
-  if (kind === 'simulated' && Array.isArray(tools))
-    tools.forEach((entry, index) => {
-      const at = ['tools', index];
-      add(at, entryTools(parsed, at, entry, readText));
-    });
+  const addEntries = (list: Path, entries: Json | undefined): void => {
+    if (Array.isArray(entries))
+      entries.forEach((entry: Json, index) => {
+        const at = [...list, index];
+        add(at, entryTools(parsed, at, entry, readText));
+      });
+  };
+  if (kind === 'simulated') {
+    addEntries(['tools'], tools);
+    addEntries(['real', 'tools'], isJsonObject(file['real']) ? file['real']['tools'] : undefined);
+  }
   if (kind === 'recorded' && Array.isArray(tools))
     add(['tools'], Promise.resolve(namedTools(parsed, ['tools'], tools)));
   for (const key of ANSWERING_WORLDS) {

@@ -9,6 +9,7 @@ import {
   agentsOf,
   handoffToolName,
   modulesOf,
+  realToolsIn,
   type Submission,
   type SubmittedAgent,
   type SubmittedMember,
@@ -98,7 +99,10 @@ export class ToolPlaces {
       const file = await agentFile(locate(agent.file), namesByEntry(agent, names), readText);
       if (file !== undefined) agents.set(agent, file);
     }
-    for (const world of worldsOf(submission)) if (world.kind === 'module') await namesOf(world.module, 'reached');
+    for (const world of worldsOf(submission)) {
+      if (world.kind === 'module') await namesOf(world.module, 'reached');
+      for (const entry of realToolsIn(world)) if (entry.kind === 'module') await namesOf(entry.module, 'exported');
+    }
     return new ToolPlaces(tools, agents, submission, locate);
   }
 

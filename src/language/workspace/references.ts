@@ -73,8 +73,8 @@ export function referencesIn(parsed: ParsedFile, kind: FileKind): Reference[] {
     if (Array.isArray(list)) list.forEach((item: unknown, index) => act(item, [...path, index]));
   };
 
-  const toolEntries = (): void =>
-    each(['tools'], (entry, at) => {
+  const toolEntries = (list: Path): void =>
+    each(list, (entry, at) => {
       if (!isJsonObject(entry)) return;
       target('module', [...at, 'module']);
       each([...at, 'builtin'], (_, item) => name('builtin', item));
@@ -83,7 +83,7 @@ export function referencesIn(parsed: ParsedFile, kind: FileKind): Reference[] {
 
   if (kind === 'agent') {
     prompt(['prompt']);
-    toolEntries();
+    toolEntries(['tools']);
     name('tool', ['answer', 'tool']);
     each(['team', 'members'], (member, at) => {
       if (typeof member === 'string') target('agent', at);
@@ -94,7 +94,8 @@ export function referencesIn(parsed: ParsedFile, kind: FileKind): Reference[] {
     for (const key of NESTED_WORLDS) target('world', [key, 'world']);
     prompt(['user', 'prompt']);
     for (const part of SIMULATION_PARTS) prompt([part]);
-    toolEntries();
+    toolEntries(['tools']);
+    toolEntries(['real', 'tools']);
     each(['route'], (_, at) => {
       each([...at, 'tools'], (pattern, item) => {
         if (typeof pattern === 'string' && !pattern.includes('*')) name('tool', item);

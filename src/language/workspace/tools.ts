@@ -1,6 +1,6 @@
 /** Finds the tools of an agent or world, with the locations of their definitions if known. */
 import { fileKind } from '../../common/fileKinds.ts';
-import { isJsonObject, type Json } from '../../common/json.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
 import { BUILTIN_TOOLS } from '../../config/tools/builtinTools.ts';
 import { definitionItems } from '../../config/tools/definitionFile.ts';
@@ -11,7 +11,7 @@ import type { McpServerRef, ToolInfo } from './facts.ts';
 
 export interface ToolOfFile extends ToolInfo {
   readonly from: 'module' | 'mcp' | 'builtin' | 'definition';
-  /** Index of its entry in `tools:`; undefined for a tool of a world's module. */
+  /** Index of its entry in `tools:`; undefined for a tool of a world's module, or of its `real`. */
   readonly entry?: number;
   /** 1-based start of its definition. */
   readonly place?: { readonly path: string; readonly line: number; readonly column: number };
@@ -35,8 +35,23 @@ export async function toolsOf(workspace: Workspace, path: string): Promise<Tools
     return { tools: tools ?? [], complete: false }; // a world can create tools at run time
   }
   const entries = Array.isArray(root['tools']) ? root['tools'] : [];
-  const found = await Promise.all(entries.map((entry, index) => entryTools(workspace, path, entry, index)));
+  const real = fileKind(path) === 'world' ? realEntries(root) : [];
+  const found = await Promise.all([
+    ...entries.map((entry, index) => entryTools(workspace, path, entry, index)),
+    ...real.map(async (entry) => (await entryTools(workspace, path, entry, 0))?.map(withoutEntry)),
+  ]);
   return { tools: found.flatMap((tools) => tools ?? []), complete: !found.includes(undefined) };
+}
+
+function withoutEntry(tool: ToolOfFile): ToolOfFile {
+  const { entry: _, ...rest } = tool;
+  return rest;
+}
+
+/** Returns the entries of the real tools of a simulated world. */
+function realEntries(root: JsonObject): readonly unknown[] {
+  const real = root['real'];
+  return isJsonObject(real) && Array.isArray(real['tools']) ? real['tools'] : [];
 }
 
 /** Returns the tools of an entry in `tools:`, or undefined if they are not all known. */

@@ -8,6 +8,7 @@
  */
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
+import type { Route } from '../../config/schema/simulatedWorld.ts';
 import type { SubmittedSimulatedWorld, ToolDefinition } from '../../config/submission/world.ts';
 import { matchesTool } from '../../config/tools/toolPattern.ts';
 import type {
@@ -52,7 +53,7 @@ class HybridSession implements WorldSession {
   readonly #name: string;
   readonly #real: WorldSession;
   readonly #model: SimulatedSession;
-  readonly #routes: ReadonlyMap<string, AnsweredBy>;
+  readonly #routes: ReadonlyMap<string, Route>;
   /** Names of the tools whose answers were invented so far. */
   readonly #invented = new Set<string>();
 
@@ -100,10 +101,12 @@ class HybridSession implements WorldSession {
   /** A real world whose state is what the agents saw, such as a recorded one, repeats nothing. */
   answeredBy(tool: string): AnsweredBy {
     const route = this.#routeOf(tool);
-    return route !== 'real' || this.#real.observed === undefined ? route : (this.#real.answeredBy?.(tool) ?? 'overlay');
+    return route === 'simulated' || this.#real.observed === undefined
+      ? route
+      : (this.#real.answeredBy?.(tool) ?? 'overlay');
   }
 
-  #routeOf(tool: string): AnsweredBy {
+  #routeOf(tool: string): Route {
     return this.#routes.get(tool) ?? 'simulated';
   }
 
@@ -176,9 +179,9 @@ function routesOf(
   { name: world, route = [] }: SubmittedSimulatedWorld,
   definitions: readonly ToolDefinition[],
   real: readonly ToolSpec[],
-): ReadonlyMap<string, AnsweredBy> {
+): ReadonlyMap<string, Route> {
   const names = definitions.map(({ name }) => name);
-  const routes = new Map<string, AnsweredBy>();
+  const routes = new Map<string, Route>();
   for (const { tools, by } of route)
     for (const pattern of tools) {
       const matching = names.filter((name) => matchesTool(pattern, name));
@@ -203,7 +206,7 @@ function routesOf(
 }
 
 /** Returns how the rollout runs a tool of the real world. */
-function specOf(real: ToolSpec, simulated: ToolSpec, by: AnsweredBy): ToolSpec {
+function specOf(real: ToolSpec, simulated: ToolSpec, by: Route): ToolSpec {
   if (by === 'real') return real;
   const effect = real.effect === 'pure' ? 'pure' : simulated.effect;
   const { timeoutSeconds } = real;

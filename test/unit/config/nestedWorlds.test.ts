@@ -208,7 +208,7 @@ describe('a world that contains another one', () => {
       },
       [
         'sim.world.yaml:7:3: `route` needs `real`: without a real world, the model simulates all tools — Add ' +
-          '`real: { world: library.world.yaml }`, or remove `route`.',
+          '`real: { world: library.world.yaml }`, or `real: { tools: […] }`, or remove `route`.',
         'sim.world.yaml:8:15: `find` is already in an earlier route, which applies — Remove one of them.',
       ],
     ],

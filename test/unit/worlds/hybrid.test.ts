@@ -271,6 +271,52 @@ describe('a hybrid world', () => {
     }
   });
 
+  it('neither undoes nor repeats calls of real tools, whose effects belong to no world', async () => {
+    const toolsOf = (real: NumberWorld): World => ({
+      name: real.name,
+      kind: 'tools',
+      open: async (input) => {
+        const session = await real.open(input);
+        const write = { effect: 'irreversible', sessionBound: true } as const;
+        return {
+          specs: session.specs.map((spec) => (spec.name === 'add' ? { ...spec, ...write } : spec)),
+          call: (one, context) =>
+            one.arguments['n'] === 9
+              ? Promise.reject(new ClassedError('timeout', 'too slow'))
+              : session.call(one, context),
+          close: () => session.close(),
+          observed: () => undefined,
+          answeredBy: () => 'tool',
+        };
+      },
+    });
+    const turns: Call[][] = [
+      [{ name: 'peek' }],
+      [{ name: 'note' }],
+      [{ name: 'add', arguments: { n: 2 } }],
+      [{ name: 'add', arguments: { n: 9 } }],
+      [{ name: 'peek' }],
+    ];
+    const real = new NumberWorld({ snapshots: false });
+    const one = run({}, { turns, real, wrapped: toolsOf(real) });
+    const events = await one.run();
+    assert.deepEqual(responses(events).slice(2), [{ value: 2 }, 'Error (timeout): too slow', 'reply to 7']);
+    assert.deepEqual([real.opened.length, real.calls], [1, ['peek', 'add 2', 'peek']]);
+
+    const ends = events.flatMap((event) => (event.kind === 'tool.end' ? [event.seq] : []));
+    const resumed = async (until: number | undefined) => {
+      const own = new NumberWorld({ snapshots: false });
+      const again = run(after(events.slice(0, until), one), { turns, real: own, wrapped: toolsOf(own) });
+      const { status, error } = end(await again.run());
+      return { status, message: error?.message, calls: own.calls };
+    };
+    assert.deepEqual((await resumed(ends[1])).calls, ['add 2', 'peek'], 'nothing is repeated');
+    // After a write, what it did in its server is lost with the worker.
+    const lost = await resumed(ends[2]);
+    assert.deepEqual([lost.status, lost.calls], ['infrastructure', []]);
+    assert.match(lost.message!, /lost with the sessions of add, which cannot be restored/);
+  });
+
   it('lets the model answer an overlaid call that the real system refuses, once something was simulated', async () => {
     const real = new NumberWorld();
     const refusing: World = {

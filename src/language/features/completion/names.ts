@@ -36,6 +36,7 @@ const FILES: Readonly<Record<FileKind, Readonly<Record<string, FileRole>>>> = {
   agent: { prompt: 'prompt', 'tools.module': 'module', 'team.members': 'agent', 'team.members.agent': 'agent' },
   world: {
     module: 'module',
+    'real.tools.module': 'module',
     'user.prompt': 'prompt',
     'perturb.module': 'module',
     'tools.module': 'module',
@@ -88,11 +89,12 @@ export async function nameSuggestions(
       ...(description === undefined ? {} : { documentation: description }),
     }));
   }
-  if (kind !== 'batch' && place === 'tools.tools') {
-    const server = mcpServerRef(valueAt(root, [...cursor.path.slice(0, 2), 'mcp']));
+  if ((kind !== 'batch' && place === 'tools.tools') || (kind === 'world' && place === 'real.tools.tools')) {
+    const entry = cursor.path.slice(0, place.startsWith('real') ? 3 : 2);
+    const server = mcpServerRef(valueAt(root, [...entry, 'mcp']));
     const serverTools =
       server === undefined ? undefined : workspace.facts.mcpTools(server, dirname(path), workspace.files.isSaved(path));
-    const chosen = valueAt(root, [...cursor.path.slice(0, 2), 'tools']);
+    const chosen = valueAt(root, [...entry, 'tools']);
     const others = new Set(Array.isArray(chosen) ? chosen.filter((_, index) => index !== cursor.path.at(-1)) : []);
     return (serverTools ?? [])
       .filter(({ name }) => !others.has(name))

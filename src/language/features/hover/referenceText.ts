@@ -7,6 +7,7 @@ import { datasetOf } from '../../workspace/columns.ts';
 import type { Reference } from '../../workspace/references.ts';
 import { answeringWorlds, datasetsFor } from '../../workspace/relations.ts';
 import { builtinTools, entryTools, type ToolOfFile, toolsOf } from '../../workspace/tools.ts';
+import { valueAt } from '../../workspace/valueAt.ts';
 import type { Workspace } from '../../workspace.ts';
 import { callText } from './callText.ts';
 
@@ -96,10 +97,10 @@ function fenced(text: string): string {
 }
 
 async function moduleText(workspace: Workspace, path: string, { path: at }: Reference): Promise<string | undefined> {
-  const index = at[1];
-  if (at[0] !== 'tools' || typeof index !== 'number') return undefined;
-  const root = (await workspace.parsed(path))?.value;
-  const entry: unknown = isJsonObject(root) && Array.isArray(root['tools']) ? root['tools'][index] : undefined;
+  const entryAt = at.slice(0, -1); // of its `module`
+  const index = entryAt.at(-1);
+  if (entryAt.at(-2) !== 'tools' || typeof index !== 'number') return undefined;
+  const entry: unknown = valueAt((await workspace.parsed(path))?.value, entryAt);
   const tools = await entryTools(workspace, path, entry, index);
   return tools === undefined ? undefined : toolLines(tools);
 }
