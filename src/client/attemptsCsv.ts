@@ -5,6 +5,7 @@ import type { Json } from '../common/json.ts';
 import { outcomeOf } from '../trace/outcome.ts';
 import { type PredictionAccuracy, PredictionTallies } from '../trace/prediction/statistics.ts';
 import type { FaultCounts } from '../trace/schema/faults.ts';
+import { addCalls } from '../trace/statistics/callRates.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { ExportedAttempt } from './exportedAttempts.ts';
 
@@ -47,6 +48,9 @@ const COLUMNS: Readonly<Record<string, (row: RolloutRow, attempt: ExportedAttemp
   error_handling_held: (row) => row.progress.rates?.error_handling?.held ?? 0,
   consistency_checked: (row) => row.progress.rates?.consistency?.checked ?? 0,
   consistency_held: (row) => row.progress.rates?.consistency?.held ?? 0,
+  ended_calls: (row) => callsOf(row).made,
+  succeeded_calls: (row) => callsOf(row).succeeded,
+  valid_calls: (row) => callsOf(row).valid,
   predicted_calls: (row) => predictionsOf(row).overall().calls,
   failed_predictions: (row) => predictionsOf(row).overall().failed,
   prediction_accuracy: (row) => predictionsOf(row).overall().accuracy,
@@ -61,6 +65,10 @@ const COLUMNS: Readonly<Record<string, (row: RolloutRow, attempt: ExportedAttemp
 
 function faultsOf({ progress }: RolloutRow, which: keyof FaultCounts): number {
   return Object.values(progress.faults ?? {}).reduce((sum, counts) => sum + counts[which], 0);
+}
+
+function callsOf({ progress }: RolloutRow): ReturnType<typeof addCalls> {
+  return addCalls(null, progress.calls ?? {});
 }
 
 function predictionsOf({ progress }: RolloutRow): PredictionTallies {

@@ -362,11 +362,12 @@ export class Rollout {
   }
 
   #end(running: RunningRollout, ending: RolloutEnding, score: EventData['score'] | null): Draft {
-    const { totals, fingerprint, injected, checks, predicted, watch, touched } = running;
+    const { totals, fingerprint, injected, checks, predicted, rated, watch, touched } = running;
     const passed = score?.passed ?? null;
     const faults = injected?.counts(passed) ?? {};
     const rates = checks.counts();
     const predictions = predicted.sums();
+    const calls = rated.tools();
     return {
       kind: 'rollout.end',
       data: {
@@ -380,6 +381,7 @@ export class Rollout {
         ...(Object.keys(faults).length === 0 ? {} : { faults }),
         ...(Object.keys(rates).length === 0 ? {} : { rates }),
         ...(Object.keys(predictions).length === 0 ? {} : { predictions }),
+        ...(Object.keys(calls).length === 0 ? {} : { calls }),
         fingerprint: fingerprint.digest(),
       },
     };

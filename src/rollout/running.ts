@@ -8,10 +8,12 @@ import { WorldChecks } from '../trace/control/worldChecks.ts';
 import { Fingerprint } from '../trace/fingerprint.ts';
 import { TrajectoryModel } from '../trace/model.ts';
 import type { CallScore } from '../trace/prediction/fidelity.ts';
+import { PREDICT } from '../trace/prediction/lookahead.ts';
 import { PredictionsOfRollout } from '../trace/prediction/statistics.ts';
 import { InjectedCalls } from '../trace/recovery.ts';
 import { Repeats } from '../trace/repeats.ts';
 import type { TraceEvent } from '../trace/schema.ts';
+import { RatedCalls } from '../trace/toolCalls/rated.ts';
 import { Act } from './act/act.ts';
 import { History } from './act/history.ts';
 import { InsideCalls } from './act/insideCalls.ts';
@@ -56,6 +58,8 @@ export interface RunningRollout {
   readonly checks: WorldChecks;
   /** How well a world predicted the calls of this rollout. */
   readonly predicted: PredictionsOfRollout;
+  /** How the calls of this rollout ended. */
+  readonly rated: RatedCalls;
   /** No new effect starts after it: limits, and whatever ends the try. */
   readonly stop: Stop;
   readonly sha256: Sha256;
@@ -88,6 +92,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   const checks = new WorldChecks();
   const predictions: CallScore[] = [];
   const predicted = new PredictionsOfRollout();
+  const rated = new RatedCalls(job.submission.world?.worlds?.['lookahead'] === undefined ? undefined : PREDICT);
   const ownFrom = ((job.fork ?? job.rescores)?.seq ?? 0) + 1;
   const recording = job.rescores === undefined ? undefined : new TrajectoryModel();
   const outcome = outcomesOnly(fingerprint);
@@ -96,6 +101,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
       totals.add(event);
       injected?.add(event);
       predicted.add(event);
+      rated.add(event);
     } else recording?.push([event]);
     if (event.kind === 'tool.start') {
       repeats.add(event);
@@ -204,6 +210,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     injected,
     checks,
     predicted,
+    rated,
     stop,
     sha256,
     time,

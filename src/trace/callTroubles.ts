@@ -21,6 +21,11 @@ export interface CallTroubles {
 /** Errors of calls whose form is wrong. */
 const FORM: ReadonlySet<ErrorClass> = new Set(['unknown_tool', 'invalid_arguments', 'malformed_output']);
 
+/** Returns whether a call that failed so was refused for its form, before it reached a tool. */
+export function isFormError(error: ErrorClass): boolean {
+  return FORM.has(error);
+}
+
 /** Reads the calls of a rollout, event by event. */
 export class CallTroublesReader {
   /** Names of the tools of calls in progress, by seq of their start. */
@@ -52,7 +57,7 @@ export class CallTroublesReader {
     const troubled = isOwn ? { span, tool, error } : undefined;
     if (span > this.#last) {
       this.#last = span;
-      this.#refused = troubled !== undefined && FORM.has(troubled.error.class) ? troubled : undefined;
+      this.#refused = troubled !== undefined && isFormError(troubled.error.class) ? troubled : undefined;
     }
     if (troubled?.error.blame === 'world' && span < (this.#fault?.span ?? Infinity)) this.#fault = troubled;
   }

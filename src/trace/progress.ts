@@ -173,7 +173,7 @@ function countInjected(row: Progress, rule: string): void {
 }
 
 function applyEnd(row: Progress, event: EventOf<'rollout.end'>): void {
-  const { status, passed, reward, answer, touched, error, totals, faults, rates, predictions, fingerprint } =
+  const { status, passed, reward, answer, touched, error, totals, faults, rates, predictions, calls, fingerprint } =
     event.data;
   delete row.hold;
   row.status = status;
@@ -195,6 +195,7 @@ function applyEnd(row: Progress, event: EventOf<'rollout.end'>): void {
   if (faults !== undefined) row.faults = faults;
   if (rates !== undefined) row.rates = rates;
   if (predictions !== undefined) row.predictions = predictions;
+  if (calls !== undefined) row.calls = calls;
   if (totals.ms !== undefined) row.ms = totals.ms;
   if (totals.cost !== undefined) row.cost = totals.cost;
   if (fingerprint !== undefined) row.fingerprint = fingerprint;

@@ -6,6 +6,7 @@
  * To change the meaning of a field, or to remove one, raise `TRACE_VERSION` and add a step to `upgrades.ts`.
  */
 import { z } from 'zod';
+import { calledTools } from './schema/calls.ts';
 import { traceError } from './schema/errors.ts';
 import { faultCounts } from './schema/faults.ts';
 import { blobRef, int, json, part, sha } from './schema/parts.ts';
@@ -289,6 +290,8 @@ const eventData = {
       rates: rateCounts.optional(),
       /** How well a world predicted its own calls, by tool. Absent without a prediction. */
       predictions: predictedTools.optional(),
+      /** How its own calls ended, by tool, without those of `predict`. Absent without a call. */
+      calls: calledTools.optional(),
       /** Hash of the sampled messages and tool results, including the lineage. Equal for equal trajectories. */
       fingerprint: sha.optional(),
     }),

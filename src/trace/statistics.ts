@@ -137,6 +137,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     by_rule: byRule(input, tally),
     rates: tally.rates,
     predictions: Object.fromEntries(tally.predictions.accuracies().map(({ name, ...of }) => [name, of])),
+    calls: tally.calls,
     prediction_accuracy: tally.predictions.overall().accuracy,
     by_level: yield* byName(tally.tasks, input.levels, ks, stopped),
     by_scenario: yield* byName(tally.tasks, input.scenarios, ks, stopped),

@@ -3,6 +3,7 @@
  * events, with `advanceProgress`.
  */
 import { z } from 'zod';
+import { calledTools } from './schema/calls.ts';
 import { faultCounts } from './schema/faults.ts';
 import { predictedTools } from './schema/prediction.ts';
 import { rateCounts } from './schema/rates.ts';
@@ -119,6 +120,8 @@ export const progress = z.object({
   rates: rateCounts.optional(),
   /** How well a world predicted its calls, by tool. Set at the end. */
   predictions: predictedTools.optional(),
+  /** How its calls ended, by tool. Set at the end. */
+  calls: calledTools.optional(),
   ms: z.number().optional(),
   cost: z.number().optional(),
   /** Hash of the sampled messages and tool results: equal for duplicates. Set at the end. */

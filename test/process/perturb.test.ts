@@ -2,53 +2,10 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
-import { zstdDecompressSync } from 'node:zlib';
 import type { Comparison, Report } from '../../src/trace/statistics/schema.ts';
 import { Bench } from '../support/cli.ts';
-
-interface StoredEvent {
-  readonly seq: number;
-  readonly kind: string;
-  readonly span?: number;
-  readonly data: {
-    readonly name?: string;
-    readonly arguments?: Readonly<Record<string, unknown>>;
-    readonly status?: string;
-    readonly source?: string;
-    readonly injected?: string;
-    readonly made?: boolean;
-    readonly result?: unknown;
-    readonly passed?: boolean | null;
-  };
-}
-
-interface StoredAttempt {
-  readonly key: string;
-  readonly passed: boolean;
-  readonly events: readonly StoredEvent[];
-}
-
-/** Reads the streams of the attempts that count from the tables, without the product's code. */
-function attemptsIn(store: string, batch: string): StoredAttempt[] {
-  using db = new DatabaseSync(path.join(store, 'store.db'), { readOnly: true });
-  const rollouts = db
-    .prepare(
-      'SELECT r.id, r.attempt, t.name AS task FROM rollout r JOIN batch b ON b.id = r.batch ' +
-        'JOIN task t ON t.batch = r.batch AND t.idx = r.task WHERE b.name = ? AND r.settles = 1',
-    )
-    .all(batch);
-  return rollouts.map((row): StoredAttempt => {
-    const runs = db.prepare('SELECT body, packed FROM event WHERE stream = ? ORDER BY seq').all(row['id'] as number);
-    const events = runs
-      .map(({ body, packed }) => (packed === null ? String(body) : zstdDecompressSync(packed as Uint8Array).toString()))
-      .flatMap((text) => text.split('\n'))
-      .map((line) => JSON.parse(line) as StoredEvent);
-    const end = events.findLast(({ kind }) => kind === 'rollout.end');
-    return { key: `${String(row['task'])}/${String(row['attempt'])}`, passed: end?.data.passed === true, events };
-  });
-}
+import { type StoredAttempt, type StoredEvent, storedAttempts } from '../support/storedAttempts.ts';
 
 interface CallOfStore {
   readonly tool: string;
@@ -137,7 +94,7 @@ describe('a perturbed batch', { timeout: 300_000 }, () => {
 
   it('reports what agents did after each fault, as a count of the store does', async () => {
     const report = await bench.json<Report>(['report', on]);
-    const attempts = attemptsIn(bench.store, on);
+    const attempts = storedAttempts(bench.store, on);
     assert.equal(attempts.length, report.scored + report.unscored);
     assert.deepEqual(report.by_rule, Object.fromEntries(RULES.map((rule) => [rule, recount(attempts, rule)])));
     for (const rule of RULES) assert.ok((report.by_rule[rule]?.injected ?? 0) > 2, `${rule} hits some calls`);
@@ -151,7 +108,7 @@ describe('a perturbed batch', { timeout: 300_000 }, () => {
     const report = await bench.json<Report>(['report', off]);
     assert.equal(report.perturbed, false);
     assert.deepEqual(report.by_rule, {});
-    const injected = attemptsIn(bench.store, off)
+    const injected = storedAttempts(bench.store, off)
       .flatMap(callsOf)
       .filter(({ end }) => end.injected !== undefined);
     assert.deepEqual(injected, []);
@@ -159,8 +116,8 @@ describe('a perturbed batch', { timeout: 300_000 }, () => {
 
   it('is compared with the other half pair by pair', async () => {
     const { comparison } = await bench.json<{ comparison: Comparison }>(['compare', off, on]);
-    const others = new Map(attemptsIn(bench.store, off).map((attempt) => [attempt.key, attempt]));
-    const pairs = attemptsIn(bench.store, on).flatMap((here) => {
+    const others = new Map(storedAttempts(bench.store, off).map((attempt) => [attempt.key, attempt]));
+    const pairs = storedAttempts(bench.store, on).flatMap((here) => {
       const baseline = others.get(here.key);
       return baseline === undefined ? [] : [{ here, baseline }];
     });
@@ -191,8 +148,9 @@ describe('a perturbed batch', { timeout: 300_000 }, () => {
     );
     const faultsOf = (attempt: StoredAttempt): readonly unknown[] =>
       callsOf(attempt).map(({ tool, args, end }) => [tool, args, end.injected]);
-    const first = new Map(attemptsIn(bench.store, on).map((attempt) => [attempt.key, faultsOf(attempt)]));
-    for (const attempt of attemptsIn(bench.store, batch)) assert.deepEqual(faultsOf(attempt), first.get(attempt.key));
+    const first = new Map(storedAttempts(bench.store, on).map((attempt) => [attempt.key, faultsOf(attempt)]));
+    for (const attempt of storedAttempts(bench.store, batch))
+      assert.deepEqual(faultsOf(attempt), first.get(attempt.key));
   });
 
   it('runs the function of a rule where modules run, and shows the agent what it returns', async () => {
@@ -218,7 +176,7 @@ describe('a perturbed batch', { timeout: 300_000 }, () => {
     };
     for (const [name, text] of Object.entries(files)) writeFileSync(path.join(folder, name), text);
     const { batch } = await bench.json<{ batch: string }>(['run', 'b.batch.yaml'], { cwd: folder });
-    const [attempt] = attemptsIn(bench.store, batch);
+    const [attempt] = storedAttempts(bench.store, batch);
     assert.ok(attempt);
     const [call] = callsOf(attempt);
     assert.deepEqual([call?.end.injected, call?.end.result], ['own', 4]);

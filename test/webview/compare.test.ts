@@ -285,11 +285,9 @@ describe('the compare page', { timeout: 300_000 }, () => {
       const tasks = page.getByRole('listbox', { name: 'Tasks' });
       const selected = tasks.locator('[aria-selected="true"]');
       await selected.filter({ hasText: 'no longer passes' }).waitFor();
-      await page
-        .getByRole('table', { name: /^Paired differences/ })
-        .getByRole('row')
-        .filter({ hasText: 'pass@1' })
-        .waitFor();
+      const differences = page.getByRole('table', { name: /^Paired differences/ }).getByRole('row');
+      for (const rate of ['pass@1', 'tool success', 'parameter accuracy'])
+        await differences.filter({ hasText: rate }).waitFor();
       await page.keyboard.press('End');
       await selected.filter({ hasText: 'as before' }).waitFor();
       await page.keyboard.press('2'); // only those that pass now

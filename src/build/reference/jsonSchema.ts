@@ -52,7 +52,13 @@ function typeText(schema: Schema): string {
 }
 
 function plural(text: string): string {
-  return text === 'text' ? 'texts' : text === 'map' ? 'maps' : text.startsWith('`') ? text : `${text}s`;
+  return text === 'text'
+    ? 'texts'
+    : text === 'map'
+      ? 'maps'
+      : text.startsWith('`')
+        ? text
+        : text.replace(/^[^,]+/, '$&s');
 }
 
 function itemOf(schema: Schema): Schema | undefined {

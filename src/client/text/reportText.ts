@@ -122,6 +122,13 @@ function totalsLines(report: Report, width: number): string[] {
   lines.push(...listLine('causes', causes, width));
   const tools = Object.entries(report.by_tool).map(([tool, share]) => `${tool} ${share.passed}/${share.attempts}`);
   lines.push(...listLine('tools', tools, width, 'passed/attempts: '));
+  if (report.calls !== null) {
+    const { made, succeeded, valid } = report.calls;
+    lines.push(
+      `calls      ${shareText(succeeded, made)} succeeded (${count(succeeded)} of ${count(made)}), ` +
+        `${shareText(valid, made)} with valid arguments`,
+    );
+  }
   if (report.perturbed === false) lines.push('faults     none: run without the rules of its world');
   const rates = rateEntries(report.rates).map(({ rate, count: cases }) => `${RATE_NAMES[rate]} ${rateText(cases)}`);
   lines.push(...listLine('world', rates, width));
@@ -192,25 +199,41 @@ export function comparisonText(comparison: Comparison): string {
     `compared with ${comparison.baseline}: ${plural(comparison.tasks, 'task')} in common, ` +
       `${comparison.better} better, ${comparison.worse} worse, ${comparison.same} the same`,
   ];
+  const heads = ['baseline', 'here', 'difference', `${Math.round(comparison.intervals.level * 100)}%`];
+  const calls =
+    comparison.calls === null
+      ? []
+      : [
+          '',
+          table(
+            [
+              ['calls', ...heads],
+              ['tool success', ...differenceCells(comparison.calls.tool_success)],
+              ['parameter accuracy', ...differenceCells(comparison.calls.parameter_accuracy)],
+            ],
+            [1, 2, 3, 4],
+          ),
+        ];
   if (comparison.pass_at === null)
-    return [...lines, `no difference: ${comparison.why['pass_at'] ?? 'unknown reason'}`].join('\n');
-  const rows = Object.entries(comparison.pass_at).map(([k, one]) => [
-    k,
-    rate(one.baseline),
-    rate(one.here),
-    signed(one.difference),
-    one.interval === null ? '' : `${signed(one.interval[0])} … ${signed(one.interval[1])}`,
-  ]);
+    return [...lines, `no difference: ${comparison.why['pass_at'] ?? 'unknown reason'}`, ...calls].join('\n');
+  const rows = Object.entries(comparison.pass_at).map(([k, one]) => [k, ...differenceCells(one)]);
   lines.push(...pairLines(comparison), '');
-  lines.push(
-    table(
-      [['k', 'baseline', 'here', 'difference', `${Math.round(comparison.intervals.level * 100)}%`], ...rows],
-      [0, 1, 2, 3, 4],
-    ),
-  );
+  lines.push(table([['k', ...heads], ...rows], [0, 1, 2, 3, 4]), ...calls);
+  if (calls.length > 0 && comparison.changed.length > 0) lines.push('');
   for (const { task, difference } of comparison.changed.slice(0, MAX_LISTED))
     lines.push(`  ${signed(difference)}  ${task}`);
   return lines.join('\n');
+}
+
+type Difference = NonNullable<Comparison['calls']>['tool_success'];
+
+function differenceCells({ baseline, here, difference, interval }: Difference): string[] {
+  return [
+    rate(baseline),
+    rate(here),
+    signed(difference),
+    interval === null ? '' : `${signed(interval[0])} … ${signed(interval[1])}`,
+  ];
 }
 
 /** Says which batch was perturbed, and how the pairs of attempts ended. */
@@ -240,6 +263,10 @@ function pairLines({ perturbed, pairs, by_rule: byRule, batch, baseline }: Compa
           ),
         ]),
   ];
+}
+
+function shareText(part: number, whole: number): string {
+  return part === whole ? '100%' : `${((Math.floor((1000 * part) / whole) * 100) / 1000).toFixed(1)}%`;
 }
 
 export function rate(value: number | null | undefined): string {

@@ -3,6 +3,7 @@ import { finish } from '../../common/piecewise.ts';
 import { type ReportInput, report } from '../statistics.ts';
 import type { RolloutRow } from '../summary.ts';
 import { intervalsOf, LEVEL, methodText, resamplesFor, type TaskGroup } from './bootstrap.ts';
+import { compareCalls } from './callRates.ts';
 import { attemptsOf } from './outcomes.ts';
 import { pairAttempts } from './pairs.ts';
 import { type Counts, passAll, passAt } from './passRates.ts';
@@ -34,6 +35,8 @@ export function compareReports(here: ReportInput, baseline: ReportInput): Compar
   else if (shared.length === 0) why['pass_at'] = why['pass_all'] = 'the batches have no task in common';
   const pairs = groupPairs(shared);
   const resamples = resamplesFor(rateGroups(pairs, ks, passAt));
+  const calls = compareCalls(attemptsOf(here.rows), attemptsOf(baseline.rows));
+  if (typeof calls === 'string') why['calls'] = calls;
   const table = (rate: Rate): Comparison['pass_at'] =>
     biased === undefined && shared.length > 0 ? differences(rateGroups(pairs, ks, rate), ks, resamples) : null;
   const changed = shared.flatMap(({ task, here: a, baseline: b }) => {
@@ -50,6 +53,7 @@ export function compareReports(here: ReportInput, baseline: ReportInput): Compar
     pass_all: table(passAll),
     intervals: { level: LEVEL, method: methodText(resamples) },
     ...pairAttempts(here, baseline),
+    calls: typeof calls === 'string' ? null : calls,
     better: changed.filter((task) => task.difference > 0).length,
     worse: changed.filter((task) => task.difference < 0).length,
     same: changed.filter((task) => task.difference === 0).length,

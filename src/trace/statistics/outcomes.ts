@@ -2,6 +2,7 @@
 import { each, finish, type Piecewise } from '../../common/piecewise.ts';
 import { causeOf } from '../cause.ts';
 import { countNameOf } from '../outcome.ts';
+import type { CalledTools } from '../schema/calls.ts';
 import type { FaultCounts } from '../schema/faults.ts';
 import type { PredictedTools } from '../schema/prediction.ts';
 import type { RateCounts } from '../schema/rates.ts';
@@ -32,6 +33,8 @@ export interface Attempt {
   readonly rates: RateCounts | undefined;
   /** How well a world predicted its calls; undefined for an attempt that was cancelled or lost. */
   readonly predictions: PredictedTools | undefined;
+  /** How its calls ended; undefined for an attempt that was cancelled or lost. */
+  readonly calls: CalledTools | undefined;
   /** Duration; undefined if the rollout has not ended or did not record it. */
   readonly ms: number | undefined;
 }
@@ -86,6 +89,7 @@ export function attemptOf(row: RolloutRow): Attempt {
     faults: counts ? progress.faults : undefined,
     rates: counts ? progress.rates : undefined,
     predictions: counts ? progress.predictions : undefined,
+    calls: counts ? progress.calls : undefined,
     ms: row.state === 'ended' ? progress.ms : undefined,
   };
 }

@@ -115,6 +115,8 @@ export const reportSchema = z.object({
   predictions: z.record(z.string(), predictionShare).default({}),
   /** Over the predicted calls of all tools. null: no call has a prediction with a value. */
   prediction_accuracy: rate.nullable().default(null),
+  /** How the agents' calls ended (see `toolCalls/rated.ts`). null: none was recorded. */
+  calls: z.object({ made: int, succeeded: int, valid: int }).nullable().default(null),
   /** Empty unless tasks have levels. */
   by_level: z.record(z.string(), taskGroup),
   /** Empty unless tasks name scenarios of their world. */
@@ -144,6 +146,10 @@ const difference = z.object({
   tasks: int,
 });
 
+/** `compared`: calls of tools that have references. `right`: calls whose parameters are accurate. */
+const callCounts = z.object({ made: int, succeeded: int, valid: int, compared: int, right: int });
+export type CallCounts = z.infer<typeof callCounts>;
+
 export const comparisonSchema = z.object({
   batch: z.string(),
   baseline: z.string(),
@@ -164,6 +170,20 @@ export const comparisonSchema = z.object({
    * how many in the other one.
    */
   by_rule: z.record(z.string(), z.object({ attempts: int, passed: int, passed_without: int })),
+  /**
+   * How well the agents called their tools, over the tasks with calls in both (see `callRates.ts`). null: the reason is
+   * in `why`.
+   */
+  calls: z
+    .object({
+      here: callCounts,
+      baseline: callCounts,
+      tool_success: difference,
+      parameter_accuracy: difference,
+      method: z.string(),
+    })
+    .nullable()
+    .default(null),
   /** Number of tasks by change of their share of passed attempts. */
   better: int,
   worse: int,

@@ -6,8 +6,10 @@ import type { FaultCounts } from '../schema/faults.ts';
 import type { RateCounts } from '../schema/rates.ts';
 import type { WorldOutcome } from '../schema.ts';
 import type { Cause } from '../summary.ts';
+import { addCalls } from './callRates.ts';
 import type { Attempt, Settlement } from './outcomes.ts';
 import type { Counts } from './passRates.ts';
+import type { Report } from './schema.ts';
 
 interface TaskTally extends Counts {
   /** Attempts that are open or were cancelled. */
@@ -48,6 +50,7 @@ export class Tally {
   readonly byOutcome = new Map<WorldOutcome, number>();
   readonly byRule = new Map<string, RuleShare>();
   rates: RateCounts = {};
+  calls: Report['calls'] = null;
   /** By tool. */
   readonly predictions = new PredictionTallies();
   readonly #settled = { scored: 0, unscored: 0, cancelled: 0, infrastructure: 0, open: 0 };
@@ -79,6 +82,7 @@ export class Tally {
     const { outcome } = attempt;
     if (outcome !== undefined) this.byOutcome.set(outcome, (this.byOutcome.get(outcome) ?? 0) + 1);
     if (attempt.rates !== undefined) this.rates = addRates(this.rates, attempt.rates);
+    if (attempt.calls !== undefined) this.calls = addCalls(this.calls, attempt.calls);
     if (attempt.predictions !== undefined) this.predictions.addSums(attempt.predictions);
     for (const rule in attempt.faults) addFaults(this.byRule, rule, attempt, attempt.faults[rule]);
     if (settlement !== 'scored') return;

@@ -1,67 +1,105 @@
-/** Shows the differences in pass@k with their intervals, one line for each k. */
+/** Shows the differences in pass@k and in how agents called their tools, with their intervals, one line for each. */
 import type { Comparison } from '../../../src/trace/statistics/schema.ts';
 
-/** Maximum number of lines. The command line reports more. */
+/** Maximum number of k. The command line reports more. */
 const MOST = 4;
 
+type Difference = NonNullable<Comparison['pass_at']>[string];
+
 export function Differences({ comparison }: { readonly comparison: Comparison }) {
-  const { pass_at: table, why, intervals } = comparison;
-  if (table === null) return <p class="batches-why">No paired difference: {why['pass_at'] ?? 'nothing scored yet'}.</p>;
-  const ks = Object.keys(table)
+  const { pass_at: table, calls, why, intervals } = comparison;
+  const ks = Object.keys(table ?? {})
     .map(Number)
     .sort((a, b) => a - b)
     .slice(0, MOST);
-  if (ks.length === 0)
-    return <p class="batches-why">No paired differences: no task has scored attempts in both batches.</p>;
+  const rows: (readonly [name: string, difference: Difference | undefined, title?: string])[] = [
+    ...ks.map((k) => [`pass@${k}`, table?.[k]] as const),
+    ...(calls === null
+      ? []
+      : ([
+          [
+            'tool success',
+            calls.tool_success,
+            `Calls that succeeded: ${calls.baseline.succeeded} of ${calls.baseline.made} before, ` +
+              `${calls.here.succeeded} of ${calls.here.made} after`,
+          ],
+          [
+            'parameter accuracy',
+            calls.parameter_accuracy,
+            'Calls whose arguments are valid and, if another attempt that passed called the tool, equal to one of its ' +
+              `calls: ${calls.baseline.right} of ${calls.baseline.made} before, ` +
+              `${calls.here.right} of ${calls.here.made} after`,
+          ],
+        ] as const)),
+  ];
+  const reason =
+    table === null ? (
+      <p class="batches-why">No paired difference of pass@k: {why['pass_at'] ?? 'nothing scored yet'}.</p>
+    ) : ks.length === 0 ? (
+      <p class="batches-why">No paired difference of pass@k: no task has scored attempts in both batches.</p>
+    ) : null;
+  if (rows.length === 0) return reason;
   return (
-    <table
-      class="batches-differences"
-      aria-label={`Paired differences, intervals of ${Math.round(intervals.level * 100)}%, ${intervals.method}`}
-    >
-      <thead>
-        <tr>
-          <th scope="col">
-            <span class="only-read">Rate</span>
-          </th>
-          <th scope="col">before</th>
-          <th scope="col">after</th>
-          <th scope="col">difference</th>
-          <th scope="col" class="batches-scale">
-            −1 … +1, {Math.round(intervals.level * 100)}%
-          </th>
-          <th scope="col">tasks</th>
-        </tr>
-      </thead>
-      <tbody>
-        {ks.map((k) => {
-          const one = table[k];
-          if (one === undefined) return null;
-          const { here, baseline, difference, interval, tasks } = one;
-          const sure = interval !== null && (interval[0] > 0 || interval[1] < 0);
-          return (
-            <tr key={k}>
-              <th scope="row">pass@{k}</th>
-              <td>{baseline.toFixed(2)}</td>
-              <td>{here.toFixed(2)}</td>
-              <td>
-                <b>{signed(difference)}</b>
-                {interval !== null && (
-                  <span class="dim">
-                    {' '}
-                    {signed(interval[0])} … {signed(interval[1])}
-                  </span>
-                )}
-                <span class="dim">{sure ? '' : ', not significant'}</span>
-              </td>
-              <td class="batches-scale">
-                <Scale difference={difference} interval={interval} />
-              </td>
-              <td>{tasks}</td>
-            </tr>
-          );
-        })}
-      </tbody>
-    </table>
+    <>
+      {reason}
+      <table
+        class="batches-differences"
+        aria-label={`Paired differences, intervals of ${Math.round(intervals.level * 100)}%, ${intervals.method}`}
+      >
+        <thead>
+          <tr>
+            <th scope="col">
+              <span class="only-read">Rate</span>
+            </th>
+            <th scope="col">before</th>
+            <th scope="col">after</th>
+            <th scope="col">difference</th>
+            <th scope="col" class="batches-scale">
+              −1 … +1, {Math.round(intervals.level * 100)}%
+            </th>
+            <th scope="col">tasks</th>
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(([name, difference, title]) =>
+            difference === undefined ? null : <Row key={name} name={name} title={title} {...difference} />,
+          )}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+function Row({
+  name,
+  title,
+  here,
+  baseline,
+  difference,
+  interval,
+  tasks,
+}: Difference & { readonly name: string; readonly title: string | undefined }) {
+  const sure = interval !== null && (interval[0] > 0 || interval[1] < 0);
+  return (
+    <tr title={title}>
+      <th scope="row">{name}</th>
+      <td>{baseline.toFixed(2)}</td>
+      <td>{here.toFixed(2)}</td>
+      <td>
+        <b>{signed(difference)}</b>
+        {interval !== null && (
+          <span class="dim">
+            {' '}
+            {signed(interval[0])} … {signed(interval[1])}
+          </span>
+        )}
+        <span class="dim">{sure ? '' : ', not significant'}</span>
+      </td>
+      <td class="batches-scale">
+        <Scale difference={difference} interval={interval} />
+      </td>
+      <td>{tasks}</td>
+    </tr>
   );
 }
 

@@ -208,6 +208,10 @@ function batchesHost(
             status: 'done',
             passed,
             reward: passed ? 1 : 0,
+            calls: {
+              find_member: { succeeded: [index % 7 === attempt && which === 0 ? 2 : 1] },
+              renew_loan: passed ? { succeeded: [3] } : { failed: [4], ...(which === 0 ? { invalid: 1 } : {}) },
+            },
             ...(options.faults === true && which === 0 && attempt < 3 ? { faults: { 'flaky-renewals': HIT } } : {}),
           },
         };
