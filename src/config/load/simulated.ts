@@ -13,6 +13,7 @@ import type { ToolDefinition } from '../submission/world.ts';
 import { definitionItems } from '../tools/definitionFile.ts';
 import { checkModel } from './model.ts';
 import type { PromptText, Reading } from './reading.ts';
+import { checkRoutes } from './routes.ts';
 import { checkTools } from './tools.ts';
 
 /** An entry of `tools`, at its place. */
@@ -51,7 +52,7 @@ export async function readSimulation(
         },
       ],
     });
-  checkRoute(reading, parsed, value);
+  await checkRoutes(reading, parsed, value);
   if (value.real?.tools !== undefined) await checkTools(reading, parsed, ['real', 'tools'], value.real.tools);
   // A real world has the definitions of its tools.
   const tools = value.tools === undefined && parsed.has(['real']) ? [] : await readTools(reading, parsed, value.tools);
@@ -73,26 +74,6 @@ export async function readSimulation(
     ...(typeof state === 'object' ? { state } : {}),
     ...(typeof demonstrations === 'object' ? { demonstrations } : {}),
   };
-}
-
-function checkRoute(reading: Reading, parsed: ParsedFile, { route = [] }: Partial<WorldFile>): void {
-  if (parsed.has(['route']) && !parsed.has(['real']))
-    reading.report(parsed, ['route'], {
-      code: 'conflict',
-      message: '`route` needs `real`: without a real world, the model simulates all tools',
-      hint: 'Add `real: { world: library.world.yaml }`, or `real: { tools: […] }`, or remove `route`.',
-    });
-  const seen = new Set<string>();
-  for (const [index, { tools }] of route.entries())
-    for (const [position, pattern] of tools.entries()) {
-      if (seen.has(pattern))
-        reading.report(parsed, ['route', index, 'tools', position], {
-          code: 'conflict',
-          message: `\`${pattern}\` is already in an earlier route, which applies`,
-          hint: 'Remove one of them.',
-        });
-      seen.add(pattern);
-    }
 }
 
 async function readTools(

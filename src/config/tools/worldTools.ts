@@ -23,6 +23,8 @@ export interface WorldToolSource {
   readonly at: Path;
   /** Undefined if nobody knows them before a batch is submitted, or the file is missing. */
   readonly tools: readonly WorldTool[] | undefined;
+  /** Whether code decides what the tools are when it runs: then there may be others. */
+  readonly fromCode: boolean;
 }
 
 interface WorldTools {
@@ -40,16 +42,17 @@ export async function worldToolSources(
   const parsed = parseFile(path, text);
   const file = isJsonObject(parsed.value) ? parsed.value : {};
   const sources: Promise<WorldToolSource>[] = [];
-  const add = (at: Path, tools: Promise<readonly WorldTool[] | undefined>): void => {
-    sources.push(tools.then((found) => ({ at, tools: found })));
+  const add = (at: Path, tools: Promise<readonly WorldTool[] | undefined>, fromCode = false): void => {
+    sources.push(tools.then((found) => ({ at, tools: found, fromCode })));
   };
   const { kind, module, tools } = file;
-  if (typeof module === 'string') add(['module'], moduleTools(joinPath(dirname(path), module), 'reached', readText));
+  if (typeof module === 'string')
+    add(['module'], moduleTools(joinPath(dirname(path), module), 'reached', readText), true);
   const addEntries = (list: Path, entries: Json | undefined): void => {
     if (Array.isArray(entries))
       entries.forEach((entry: Json, index) => {
         const at = [...list, index];
-        add(at, entryTools(parsed, at, entry, readText));
+        add(at, entryTools(parsed, at, entry, readText), isJsonObject(entry) && entry['module'] !== undefined);
       });
   };
   if (kind === 'simulated') {
@@ -61,8 +64,9 @@ export async function worldToolSources(
   for (const key of ANSWERING_WORLDS) {
     const nested = file[key];
     const world = isJsonObject(nested) ? nested['world'] : undefined;
-    if (typeof world === 'string')
-      add([key, 'world'], nestedTools(joinPath(dirname(path), world), readText, [...above, path]));
+    if (typeof world !== 'string') continue;
+    const inner = nestedTools(joinPath(dirname(path), world), readText, [...above, path]);
+    sources.push(inner.then((found) => ({ at: [key, 'world'], ...found })));
   }
   return { parsed, sources: await Promise.all(sources) };
 }
@@ -84,12 +88,12 @@ async function nestedTools(
   path: string,
   readText: ReadText,
   above: readonly string[],
-): Promise<readonly WorldTool[] | undefined> {
+): Promise<Pick<WorldToolSource, 'tools' | 'fromCode'>> {
   const text = above.includes(path) ? undefined : await readText(path);
-  if (text === undefined) return undefined;
+  if (text === undefined) return { tools: undefined, fromCode: false };
   const { sources } = await worldToolSources(path, text, readText, above);
   const { tools, complete } = toolsOfSources(sources);
-  return complete ? tools : undefined;
+  return { tools: complete ? tools : undefined, fromCode: sources.some(({ fromCode }) => fromCode) };
 }
 
 async function entryTools(

@@ -8,7 +8,7 @@ import { rangeOfPart } from '../../config/load/perturb.ts';
 import type { ParsedFile, Path } from '../../config/source/parse.ts';
 import type { Problem } from '../../config/source/problem.ts';
 import { closest } from '../../config/source/suggest.ts';
-import { matchesTool } from '../../config/tools/toolPattern.ts';
+import { routableTools, unknownRoutes } from '../../config/tools/routes.ts';
 import { compileCondition, type Query } from '../../trace/query.ts';
 import { rolloutTools, routedTools } from '../workspace/rolloutTools.ts';
 import type { Workspace } from '../workspace.ts';
@@ -51,7 +51,7 @@ export async function ruleProblems(
   return problems;
 }
 
-/** Checks the names in `route`, which say who answers the calls of which tools. */
+/** Checks the names in `route` against what servers say, where the check of the file does not know all tools. */
 async function routeProblems(
   workspace: Workspace,
   parsed: ParsedFile,
@@ -61,22 +61,8 @@ async function routeProblems(
   if (!Array.isArray(routes)) return [];
   const { names, complete } = await routedTools(workspace, parsed.file, dependencies);
   if (!complete) return [];
-  return routes.flatMap((route: unknown, index) => {
-    const patterns: readonly unknown[] = isJsonObject(route) && Array.isArray(route['tools']) ? route['tools'] : [];
-    return patterns.flatMap((pattern, position) => {
-      if (typeof pattern !== 'string' || names.some((name) => matchesTool(pattern, name))) return [];
-      const suggestion = closest(pattern, names);
-      return [
-        parsed.problem(['route', index, 'tools', position], {
-          code: 'unknown_tool',
-          severity: 'warning',
-          message: `\`${pattern}\` names none of the tools of this world: no attempt could start`,
-          hint: suggestion === undefined ? `Available tools: ${names.join(', ')}.` : `Did you mean \`${suggestion}\`?`,
-          ...(suggestion === undefined ? {} : { fixes: [{ do: 'replace', text: suggestion }] }),
-        }),
-      ];
-    });
-  });
+  const known = await routableTools(parsed.file, parsed.text, (file) => workspace.text(file));
+  return known === undefined ? unknownRoutes(parsed, routes, { names, certain: false }) : [];
 }
 
 function unknownTools(parsed: ParsedFile, at: Path, when: string, names: readonly string[], effect: string): Problem[] {

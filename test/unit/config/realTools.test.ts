@@ -165,6 +165,27 @@ describe('real tools of a simulated world', () => {
       assert.deepEqual(await problemsOf({ [WORLD]: `${HEAD}${world}` }), expected);
     });
 
+  it('are checked in routes before an attempt starts, wherever their names are known', async () => {
+    const route = 'route: [{ tools: ["find_*", lst_books], by: overlay }]\n';
+    const listed = `${HEAD}real: { tools: [{ mcp: { command: uvx }, tools: [find_book, list_books] }] }\n${route}`;
+    const problem = (severity = ''): string =>
+      `practice.world.yaml:6:29: ${severity}\`lst_books\` names none of the tools of this world: no attempt could start ` +
+      '— Did you mean `list_books`?';
+    assert.deepEqual(await problemsOf({ [WORLD]: listed }), [problem()]);
+    const { value } = await loadBatch(memoryFiles({ ...FILES, [WORLD]: listed }), BATCH, { root: '/w' });
+    assert.equal(value, undefined, 'it cannot be submitted');
+    // Code may create more tools when it runs; a server that lists its tools itself has any.
+    const module = "import { tool } from 'rollout-studio';\nexport const list_books = tool({ description: '' });\n";
+    const fromCode = `${HEAD}real: { tools: [{ module: tools/loans.ts }] }\n${route.replace('"find_*"', '"*_books"')}`;
+    assert.deepEqual(await problemsOf({ 'tools/loans.ts': module, [WORLD]: fromCode }), [problem('warning: ')]);
+    assert.deepEqual(await problemsOf({ [WORLD]: listed.replace(', tools: [find_book, list_books]', '') }), []);
+    const defined = 'tools: [{ file: tools.json }]\n';
+    assert.deepEqual(
+      await problemsOf({ 'tools.json': '[{ "name": "lst_books" }]', [WORLD]: `${listed}${defined}` }),
+      [],
+    );
+  });
+
   it('must be in the image of pods', async () => {
     const pods = { [BATCH]: `${FILES[BATCH]}target: lab\npods: { image: "node:24-slim" }\n` };
     const text = (await problemsOf(pods)).join('\n');
