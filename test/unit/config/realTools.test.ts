@@ -176,7 +176,7 @@ describe('real tools of a simulated world', () => {
     assert.equal(value, undefined, 'it cannot be submitted');
     // Code may create more tools when it runs; a server that lists its tools itself has any.
     const module = "import { tool } from 'rollout-studio';\nexport const list_books = tool({ description: '' });\n";
-    const fromCode = `${HEAD}real: { tools: [{ module: tools/loans.ts }] }\n${route.replace('"find_*"', '"*_books"')}`;
+    const fromCode = `${HEAD}real: { tools: [{ module: tools/loans.ts }] }\n${route.replace('"find_*"', '"list_*"')}`;
     assert.deepEqual(await problemsOf({ 'tools/loans.ts': module, [WORLD]: fromCode }), [problem('warning: ')]);
     assert.deepEqual(await problemsOf({ [WORLD]: listed.replace(', tools: [find_book, list_books]', '') }), []);
     const defined = 'tools: [{ file: tools.json }]\n';
