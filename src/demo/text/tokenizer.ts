@@ -19,7 +19,10 @@ const ID_OF = new Map(TEXTS.map((text, i) => [text, FIRST_TEXT + i]));
 const UTF8 = new TextEncoder();
 /** Most texts occur repeatedly: prompts, tools, the conversation so far. */
 const CACHE_TEXTS = 4000;
+/** Tokens take ten times the memory of their text. */
+const CACHE_CHARS = 1_000_000;
 const cache = new Map<string, Tokens>();
+let cachedChars = 0;
 
 export const VOCABULARY_SIZE = FIRST_TEXT + TEXTS.length;
 
@@ -32,8 +35,13 @@ export function tokenize(text: string): Tokens {
   const cached = cache.get(text);
   if (cached !== undefined) return cached;
   const tokens = cut(text);
-  if (cache.size >= CACHE_TEXTS) cache.clear();
+  if (text.length > CACHE_CHARS / 4) return tokens;
+  if (cache.size >= CACHE_TEXTS || cachedChars + text.length > CACHE_CHARS) {
+    cache.clear();
+    cachedChars = 0;
+  }
   cache.set(text, tokens);
+  cachedChars += text.length;
   return tokens;
 }
 

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { chatRequest } from '../../../src/demo/request.ts';
 import { complete } from '../../../src/demo/text/completion.ts';
 import { renderPrompt } from '../../../src/demo/text/template.ts';
@@ -15,6 +17,18 @@ describe('the tokenizer', () => {
     assert.equal(texts.join(''), TEXT);
     assert.equal(ids.length, texts.length);
     assert.ok(ids.every((id) => Number.isInteger(id) && id >= 0 && id < VOCABULARY_SIZE));
+  });
+  it('does not keep what it was given, however long', () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const used = (): number => {
+      collect();
+      return process.memoryUsage().heapUsed / 1e6;
+    };
+    const before = used();
+    for (let n = 0; n < 60; n++) assert.ok(tokenize(`loan ${n} `.repeat(30_000)).ids.length > 60_000);
+    const grown = used() - before;
+    assert.ok(grown < 40, `${grown.toFixed(0)} MB more`);
   });
   it('has unique tokens', () =>
     assert.deepEqual(
