@@ -3,6 +3,8 @@ import type { ModelClient, ModelReply } from '../rollout/ports.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { Recording } from '../trace/replay.ts';
 
+const SAID = { ms: 0, retries: [], source: 'recorded', whyNot: 'the reply is recorded' } as const;
+
 /** Returns the model of all agents of a rollout that replays a recording. */
 export function replayModel(read: () => Promise<Recording>): ModelClient {
   let reading: Promise<Recording> | undefined;
@@ -11,11 +13,13 @@ export function replayModel(read: () => Promise<Recording>): ModelClient {
       const recording = await (reading ??= read());
       if (caller === undefined) throw new Error('only rollouts replay recordings');
       const { path, call } = caller;
-      const reply = recording.replies[path]?.[call - 1];
+      const replies = recording.replies[path] ?? [];
+      const reply = replies[call - 1];
+      if (recording.done === true && call === replies.length + 1) return { ...SAID, parts: [], finishReason: 'stop' };
       if (reply === undefined) throw endOf(recording);
       if ('error' in reply) throw new ClassedError(reply.error.class, reply.error.message);
       const { parts, finish_reason: finishReason = 'stop' } = reply;
-      return { parts, finishReason, ms: 0, retries: [], source: 'recorded', whyNot: 'the reply is recorded' };
+      return { ...SAID, parts, finishReason };
     },
   };
 }

@@ -97,7 +97,7 @@ export async function callOnce(
     if (signal.aborted || StudioError.is(thrown)) throw thrown;
     const error = ClassedError.from(thrown, 'tool_error');
     if (!isUndone(error.class))
-      tell(host, spec, call, error.recorded?.response ?? `Error (${error.class}): ${error.message}`, {
+      tell(host, spec, call, error.toResponse(), {
         made: true,
         invented: false,
       });

@@ -259,6 +259,11 @@ export interface WorldSession extends ToolHost {
   answeredBy?(tool: string): AnsweredBy;
   /** The system prompt of the model that plays the world. */
   readonly prompt?: string;
+  /**
+   * For a recording that is replayed: calls are answered as recorded, whatever their arguments are. Takes the ID of a
+   * call, and returns `refused` if it did not reach a tool there.
+   */
+  replays?(id: string): 'answered' | 'refused';
 }
 
 /**

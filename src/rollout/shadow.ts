@@ -5,7 +5,7 @@ import { predictionDifference, SeenValues } from '../trace/prediction/difference
 import { PREDICTION_SCORER } from '../trace/prediction/statistics.ts';
 import { compileCondition, type Query } from '../trace/query.ts';
 import type { EventData, TraceError } from '../trace/schema.ts';
-import { hasHappened, isObserved } from '../trace/undone.ts';
+import { hasHappened, isObserved, isRefused, isUnreadable } from '../trace/undone.ts';
 import type { EffectResult } from './act/act.ts';
 import type { History } from './act/history.ts';
 import type { RolloutJob } from './job.ts';
@@ -90,6 +90,7 @@ export class Shadow {
 
   #selects(call: PendingCall): boolean {
     const { shadow, job } = this.#parts;
+    if (isUnreadable(call.request)) return false;
     if (shadow.when === undefined) return true;
     let condition = conditions.get(shadow.when);
     if (condition === undefined) conditions.set(shadow.when, (condition = compileCondition(shadow.when)));
@@ -118,7 +119,10 @@ export class Shadow {
       );
       return response === undefined ? undefined : { response };
     } catch (thrown) {
-      return { error: ClassedError.from(thrown, 'world_error').toTrace() };
+      const error = ClassedError.from(thrown, 'world_error');
+      // The agent would get the error of a tool as its response: that is a prediction, too.
+      if (error.class === 'tool_error' || isRefused(error.class)) return { response: error.toResponse() };
+      return { error: error.toTrace() };
     } finally {
       callStop.stop(new ClassedError('cancelled', 'The prediction has ended.'));
       release();

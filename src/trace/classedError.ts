@@ -49,6 +49,11 @@ export class ClassedError extends Error {
     this.recorded = options.recorded;
   }
 
+  /** Returns what the agent sees of a failed tool call. */
+  toResponse(): Json {
+    return this.recorded?.response ?? `Error (${this.class}): ${this.message}`;
+  }
+
   toTrace(): TraceError {
     return {
       class: this.class,

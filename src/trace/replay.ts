@@ -9,6 +9,7 @@ import type { ModelSpan, ToolSpan } from './model/spans.ts';
 import type { TrajectoryModel } from './model.ts';
 import { json } from './schema/parts.ts';
 import { effect, part, traceError } from './schema.ts';
+import { isRefused, isUnreadable } from './undone.ts';
 
 const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>; // from JSON.parse
 
@@ -34,6 +35,8 @@ const recordedCall = z.object({
   /** Images and links that belong to the response. */
   parts: z.array(part).optional(),
   error: error.optional(),
+  /** It did not reach a tool, so no world can predict it. */
+  refused: z.literal(true).optional(),
 });
 export type RecordedCall = z.infer<typeof recordedCall>;
 
@@ -50,6 +53,8 @@ export const recording = z.object({
   tools: z.array(recordedTool),
   /** Why it ended before its agents did. */
   error: error.optional(),
+  /** Of a recording of another tool: its agent ended when it had no more replies. */
+  done: z.literal(true).optional(),
 });
 export type Recording = z.infer<typeof recording>;
 
@@ -78,14 +83,20 @@ export function recordingOf(model: TrajectoryModel, { tools, without, only }: Re
     if (list === undefined) replies.set(path, [reply]);
     else list.push(reply);
   }
-  const end = model.end?.data.error;
+  const { status, error: end } = model.end?.data ?? {};
+  const calls = model.tools.flatMap((span) => (without.has(span.start.data.name) ? [] : (callOf(model, span) ?? [])));
+  const answered = new Set(calls.map(({ call }) => call));
   return {
     replies: Object.fromEntries(
-      [...replies].map(([path, list]) => [path, only === undefined ? list : list.filter(staysAlone)]),
+      [...replies].map(([path, list]) => [
+        path,
+        only === undefined ? list : list.map((reply) => answeredPart(reply, answered)).filter(staysAlone),
+      ]),
     ),
-    calls: model.tools.flatMap((span) => (without.has(span.start.data.name) ? [] : (callOf(model, span) ?? []))),
+    calls,
     tools: tools.filter(({ name }) => !without.has(name)),
     ...(end === undefined ? {} : { error: { class: end.class, message: end.message } }),
+    ...(only !== undefined && status === 'done' && end === undefined ? { done: true } : {}),
   };
 }
 
@@ -112,6 +123,12 @@ function staysAlone(reply: RecordedReply, index: number, all: readonly RecordedR
   return index === all.length - 1 || ('parts' in reply && reply.parts.some(({ type }) => type === 'tool_call'));
 }
 
+/** Leaves out the calls to which nobody answered: other tools end a conversation with them. */
+function answeredPart(reply: RecordedReply, answered: ReadonlySet<string>): RecordedReply {
+  if ('error' in reply) return reply;
+  return { ...reply, parts: reply.parts.filter((part) => part.type !== 'tool_call' || answered.has(part.id)) };
+}
+
 function callOf(model: TrajectoryModel, span: ToolSpan): RecordedCall | undefined {
   const { call, name, effect: ofCall } = span.start.data;
   const end = span.end?.data;
@@ -129,6 +146,9 @@ function callOf(model: TrajectoryModel, span: ToolSpan): RecordedCall | undefine
     response: responseIn(parts, call) ?? model.resultOf(span)?.value ?? null,
     ...(others.length === 0 ? {} : { parts: others }),
     ...(end.error === undefined ? {} : { error: { class: end.error.class, message: end.error.message } }),
+    ...(isUnreadable(span.start.data) || (end.error !== undefined && isRefused(end.error.class))
+      ? { refused: true }
+      : {}),
   };
 }
 

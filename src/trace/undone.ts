@@ -1,20 +1,27 @@
 /** Which calls of a world count as having happened: only those are repeated to restore its state. */
-import type { Json } from '../common/json.ts';
+import { isJsonObject, type Json } from '../common/json.ts';
 import type { Effect, ErrorClass, EventData } from './schema.ts';
 
 /** Errors of calls that ended no other way than by being interrupted, or together with the world's session. */
 const UNDONE: ReadonlySet<ErrorClass> = new Set(['timeout', 'world_error', 'cancelled', 'limit']);
-/** Errors of calls that were refused before they reached a tool, or whose worker was lost. */
-const NOT_MADE: ReadonlySet<ErrorClass> = new Set([
-  'invalid_arguments',
-  'unknown_tool',
-  'malformed_output',
-  'infrastructure',
-]);
+/** Errors of calls that were refused before they reached a tool. */
+const REFUSED: ReadonlySet<ErrorClass> = new Set(['invalid_arguments', 'unknown_tool', 'malformed_output']);
+/** Also those whose worker was lost. */
+const NOT_MADE: ReadonlySet<ErrorClass> = new Set([...REFUSED, 'infrastructure']);
 
 /** Returns whether a call of a world that failed this way counts as never having happened, whatever it did. */
 export function isUndone(error: ErrorClass): boolean {
   return UNDONE.has(error);
+}
+
+/** Returns whether a call with this error was refused before it reached a tool. */
+export function isRefused(error: ErrorClass): boolean {
+  return REFUSED.has(error);
+}
+
+/** Returns whether nothing of the arguments of a call can be read, so that no tool can get them. */
+export function isUnreadable({ raw, arguments: args }: Pick<EventData['tool.start'], 'raw' | 'arguments'>): boolean {
+  return raw !== undefined && (!isJsonObject(args) || Object.keys(args).length === 0);
 }
 
 /**

@@ -30,7 +30,8 @@ export function estimateOf(
   const sums = { calls: 0, world: { input: 0, output: 0 }, judge: { input: 0, output: 0 } };
   for (const { calls } of recordings) {
     let history = 0;
-    for (const { name, arguments: args, response } of calls) {
+    for (const { name, arguments: args, response, refused } of calls) {
+      if (refused === true) continue;
       const [asked, answered] = [tokensOf({ name, args }), tokensOf(response)];
       sums.calls++;
       sums.world.input += prompt + history + asked;
@@ -47,7 +48,10 @@ export function estimateOf(
   const prices = used.map(({ model: { price }, input, output }) =>
     price === undefined ? undefined : (input * price.input + output * price.output) / 1e6,
   );
-  const cost = prices.includes(undefined) ? undefined : prices.reduce<number>((sum, each) => sum + (each ?? 0), 0);
+  const cost =
+    prices.length === 0 || prices.includes(undefined)
+      ? undefined
+      : prices.reduce<number>((sum, each) => sum + (each ?? 0), 0);
   return {
     calls: sums.calls,
     model_calls: sums.calls * used.length,

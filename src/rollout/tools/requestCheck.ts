@@ -1,11 +1,11 @@
 import { isJsonObject, isTooDeep, MAX_DEPTH } from '../../common/json.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { EventData } from '../../trace/schema.ts';
+import { isUnreadable } from '../../trace/undone.ts';
 import type { UntrustedWork } from '../ports.ts';
-import { argumentsOf } from './toolEvents.ts';
 import type { ToolEntry, ToolSet } from './toolSet.ts';
 
-/** Returns the tool of a call. Throws ClassedError if the call is invalid. */
+/** Returns the tool of a call. Throws ClassedError if the call is invalid, unless it is replayed. */
 export async function checkedTool(
   tools: ToolSet,
   request: EventData['tool.start'],
@@ -21,7 +21,8 @@ export async function checkedTool(
         (names.length === 0 ? 'No tools are available.' : `Available tools: ${names.join(', ')}.`),
     );
   }
-  if (request.raw !== undefined && Object.keys(argumentsOf(request.arguments)).length === 0) {
+  if (tool.world?.session.replays !== undefined) return tool;
+  if (request.raw !== undefined && isUnreadable(request)) {
     throw new ClassedError(
       'malformed_output',
       `The arguments of ${request.name} are ${reasonOf(request.raw)}. Pass one JSON object that ` +

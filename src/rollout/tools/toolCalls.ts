@@ -216,9 +216,10 @@ export class ToolCaller {
           return { ...rest, ...(end === undefined ? {} : { end: { ...end, injected, made: false } }) };
         }
       }
-      if (isMade && this.#parts.shadow !== undefined) {
+      const { shadow } = this.#parts;
+      if (isMade && shadow !== undefined && tool.world?.session.replays?.(request.call) !== 'refused') {
         const before = now();
-        await this.#parts.shadow.predict(call, lost);
+        await shadow.predict(call, lost);
         stop.check();
         began += now() - before; // that is no time of the tool
       }

@@ -88,7 +88,7 @@ export function failureOf(
     error: error.toTrace(),
   };
   if (error.class === 'infrastructure' || error.class === 'cancelled' || error.class === 'limit') return { end };
-  const response = recorded?.response ?? `Error (${error.class}): ${error.message}`;
+  const response = error.toResponse();
   return {
     message: {
       role: 'tool',

@@ -15,7 +15,8 @@ export function replayWorld(submitted: SubmittedReplayWorld, { readBlob }: Pick<
       const replayed = submitted.recordings[task.id];
       if (replayed === undefined)
         throw new ClassedError('world_error', `The batch has no recording of the task ${task.id}.`);
-      return new ReplaySession(submitted.name, parseRecording(await readBlob(replayed.recording, signal)));
+      const read = parseRecording(await readBlob(replayed.recording, signal));
+      return new ReplaySession(submitted.name, replayed.rollout, read);
     },
   };
 }
@@ -32,8 +33,10 @@ class ReplaySession implements WorldSession {
   readonly specs: readonly ToolSpec[];
   /** By ID, those that did not happen yet. */
   readonly #left: Map<string, RecordedCall[]>;
+  readonly #rollout: string;
 
-  constructor(world: string, { calls, tools }: Recording) {
+  constructor(world: string, rollout: string, { calls, tools }: Recording) {
+    this.#rollout = rollout;
     this.#left = Map.groupBy(calls, ({ call }) => call);
     const effects = new Map(calls.map(({ name, effect }) => [name, effect]));
     const known = new Set(tools.map(({ name }) => name));
@@ -57,9 +60,20 @@ class ReplaySession implements WorldSession {
       return Promise.reject(
         new ClassedError('tool_error', `The recording has no call of ${name} with the ID ${id}, so nobody can answer.`),
       );
-    const { response, parts, error } = recorded;
-    if (error !== undefined) return Promise.reject(new ClassedError(error.class, error.message));
-    return Promise.resolve({ response, ...(parts === undefined ? {} : { parts }), source: 'recorded' });
+    const { seq, response, parts, error } = recorded;
+    const place = { rollout: this.#rollout, seq };
+    if (error !== undefined)
+      return Promise.reject(new ClassedError(error.class, error.message, { recorded: { place, response } }));
+    return Promise.resolve({
+      response,
+      ...(parts === undefined ? {} : { parts }),
+      source: 'recorded',
+      recorded: place,
+    });
+  }
+
+  replays(id: string): 'answered' | 'refused' {
+    return this.#left.get(id)?.[0]?.refused === true ? 'refused' : 'answered';
   }
 
   observed({ id }: ToolCall): void {

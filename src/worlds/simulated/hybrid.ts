@@ -120,8 +120,7 @@ class HybridSession implements WorldSession {
       if (real instanceof ClassedError) throw real;
       return real;
     }
-    const { response, parts } =
-      real instanceof ClassedError ? { response: `Error (${real.class}): ${real.message}`, parts: undefined } : real;
+    const { response, parts } = real instanceof ClassedError ? { response: real.toResponse(), parts: undefined } : real;
     const outcome = await this.#model.call(call, context, response);
     return { ...outcome, ...(parts === undefined ? {} : { parts }), source: 'overlay', real: response };
   }

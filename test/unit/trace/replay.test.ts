@@ -74,7 +74,40 @@ describe('a recording', () => {
 
   it('of an unknown team is that of one agent, which makes the calls of all', async () => {
     const from = read(team(), 'agent');
-    assert.deepEqual(await replies(from, 'agent'), [['a'], ['b'], ['Sorry.'], 'limit: The recording ends here.']);
+    // The call of the member, which is a tool of the loop, is not replayed.
+    assert.deepEqual(await replies(from, 'agent'), [['b'], ['Sorry.'], [], 'limit: The recording ends here.']);
+  });
+
+  it('of another tool ends with a call that nobody answered, and says which calls reached no tool', async () => {
+    const s = new Stream();
+    s.start();
+    s.message('user', 'Renew it.');
+    const name = 'renew_loan';
+    const raw = '{"loan_id": 17';
+    s.model('', [{ id: 'a', name, arguments: raw }]);
+    const unreadable = s.add('tool.start', { call: 'a', name, arguments: {}, raw, effect: 'restorable' });
+    s.toolEnd(unreadable, 'a', 'Error: no JSON', { error: { class: 'tool_error', message: 'no JSON' } });
+    s.model('', [{ id: 'b', name: 'renew', arguments: {} }]);
+    const unknown = s.toolStart('b', 'renew', {});
+    s.toolEnd(unknown, 'b', 'no such tool', { error: { class: 'unknown_tool', message: 'no such tool' } });
+    s.model('I hand you over.', [{ id: 'c', name: 'transfer', arguments: {} }]);
+    s.end();
+    const from = read(s.events, 'agent');
+    assert.deepEqual(recording.parse(JSON.parse(JSON.stringify(from))), from);
+    assert.deepEqual(await replies(from, 'agent'), [
+      ['a'],
+      ['b'],
+      ['I hand you over.'],
+      [],
+      'limit: The recording ends here.',
+    ]);
+    assert.deepEqual(
+      from.calls.map(({ call, response, refused }) => [call, response, refused]),
+      [
+        ['a', 'Error: no JSON', true],
+        ['b', 'no such tool', true],
+      ],
+    );
   });
 
   it('ends as it ended, and a failed call fails again', async () => {
