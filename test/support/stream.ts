@@ -174,10 +174,11 @@ export class Stream {
       made?: false;
       result?: Json;
       source?: EventData['tool.end']['source'];
+      recorded?: EventData['tool.end']['recorded'];
       real?: Json;
     } = {},
   ): number {
-    const { injected, made, result, real } = over;
+    const { injected, made, result, real, recorded } = over;
     const envelope = { span, ...(over.agent === undefined ? {} : { agent: over.agent }) };
     const m = this.message('tool', [{ type: 'tool_call_response', id, response }], 'tool', envelope);
     return this.add(
@@ -187,6 +188,7 @@ export class Stream {
         m,
         ms: over.ms ?? 12,
         source: over.source ?? 'live',
+        ...(recorded === undefined ? {} : { recorded }),
         ...(real === undefined ? {} : { real }),
         ...(over.error === undefined ? {} : { error: over.error }),
         ...(injected === undefined ? {} : { injected }),

@@ -5,21 +5,19 @@ import type { PredictionAccuracy } from '../../src/trace/prediction/statistics.t
 interface AccuracyTableProps {
   readonly title: string;
   readonly groups: readonly PredictionAccuracy[];
-  /** Number of calls that are right, by group. */
-  readonly right: ReadonlyMap<string, number>;
   /** The group to which the calls are filtered. */
   readonly selected: string | undefined;
   readonly onSelect: (name: string | undefined) => void;
 }
 
-export function AccuracyTable({ title, groups, right, selected, onSelect }: AccuracyTableProps) {
+export function AccuracyTable({ title, groups, selected, onSelect }: AccuracyTableProps) {
   return (
     <section class="fidelity-table" aria-label={title}>
       <header class="section-head">
         <h2>{title}</h2>
       </header>
       <ul>
-        {groups.map(({ name, calls, failed, accuracy }) => (
+        {groups.map(({ name, calls, failed, accuracy, right }) => (
           <li key={name}>
             <button
               type="button"
@@ -27,7 +25,7 @@ export function AccuracyTable({ title, groups, right, selected, onSelect }: Accu
               aria-pressed={name === selected}
               title={
                 `${name}: ${accuracy === null ? 'no accuracy' : `${percent(accuracy)} accurate`}, ` +
-                `${count(right.get(name) ?? 0)} of ${count(calls)} right` +
+                `${count(right)} of ${count(calls)} right` +
                 (failed === 0 ? '' : `, ${count(failed)} without a prediction`)
               }
               onClick={() => onSelect(name === selected ? undefined : name)}
@@ -36,7 +34,7 @@ export function AccuracyTable({ title, groups, right, selected, onSelect }: Accu
               <Bar share={accuracy} />
               <b class="fidelity-number">{accuracy === null ? '–' : percent(accuracy)}</b>
               <span class="fidelity-count dim">
-                {count(right.get(name) ?? 0)}/{count(calls)}
+                {count(right)}/{count(calls)}
               </span>
             </button>
           </li>

@@ -11,12 +11,11 @@ import { Differences } from '../trajectory/detail/prediction/differences.tsx';
 import { JudgeMarks } from '../trajectory/detail/prediction/judgeMarks.tsx';
 import { marksOf } from '../trajectory/detail/prediction/marks.ts';
 import { ValueView } from '../values/valueView.tsx';
-import type { FidelityCall, FidelityDefinition } from './fidelityData.ts';
+import type { FidelityCall } from './fidelityData.ts';
 
 interface CallDetailProps {
   readonly call: FidelityCall;
   readonly model: TrajectoryModel;
-  readonly definition: FidelityDefinition;
   readonly blobs: Blobs;
   readonly can: ReadonlySet<PageVerb>;
   readonly act: (action: PageAction) => void;
@@ -24,7 +23,7 @@ interface CallDetailProps {
   readonly onRecorded: () => void;
 }
 
-export function CallDetail({ call, model, definition, blobs, can, act, onRecorded }: CallDetailProps) {
+export function CallDetail({ call, model, blobs, can, act, onRecorded }: CallDetailProps) {
   const { rollout, seq, span, tool, turn, task, world } = call;
   const score = model.scoresOf(seq).find(({ data }) => data.prediction !== undefined)?.data;
   const response = score?.prediction?.response;
@@ -58,7 +57,7 @@ export function CallDetail({ call, model, definition, blobs, can, act, onRecorde
             onClick={() => act({ do: 'open', place: { page: 'trajectory', rollout, seq } })}
           />
         )}
-        {can.has('open') && definition.recordings[task] !== undefined && (
+        {can.has('open') && span.end?.data.recorded !== undefined && (
           <ActionLink label="Recorded Call" title="Show the call in the recording (R)" onClick={onRecorded} />
         )}
       </header>

@@ -2,7 +2,6 @@
 import { z } from 'zod';
 import type { BatchRow } from '../../src/protocol/client.ts';
 import { follow } from '../../src/protocol/follow.ts';
-import type { PagePlace } from '../../src/protocol/page.ts';
 import type { ToolSpan } from '../../src/trace/model/spans.ts';
 import { TrajectoryModel } from '../../src/trace/model.ts';
 import { type PredictedCall, predictedCalls } from '../../src/trace/prediction/statistics.ts';
@@ -26,9 +25,8 @@ const replayed = z.object({
   batch: z.string(),
   task: z.string(),
   attempt: z.number(),
+  domain: z.string().optional(),
 });
-/** The part of a recording that says which calls it has. */
-const recordedCalls = z.object({ calls: z.array(z.object({ call: z.string(), seq: z.number() })) });
 const submission = z.object({
   world: z.object({
     kind: z.literal('replay'),
@@ -102,16 +100,6 @@ export class FidelityData extends StreamData {
 
   modelOf(rollout: string): TrajectoryModel | undefined {
     return this.#read.get(rollout)?.model;
-  }
-
-  /** Returns where a call is in the recording; without its call if that is unknown. */
-  async recordedPlace({ task, span }: FidelityCall): Promise<PagePlace | undefined> {
-    const recorded = this.definition?.recordings[task];
-    if (recorded === undefined) return undefined;
-    const { recording, rollout } = recorded;
-    const parsed = recordedCalls.safeParse(await this.blobs.json({ $blob: recording, bytes: 0 }));
-    const seq = parsed.data?.calls.find(({ call }) => call === span.start.data.call)?.seq;
-    return { page: 'trajectory', rollout, ...(seq === undefined ? {} : { seq }) };
   }
 
   override close(): void {

@@ -1,6 +1,5 @@
 /** Shows how well a world predicts recorded calls: by tool, by domain, by turn, and the worst calls first. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { errorText } from '../../src/common/errors.ts';
 import { nounFor, plural } from '../../src/common/text.ts';
 import { compact, count, percent } from '../../src/common/units.ts';
 import type { PageAction, PagePlace, PageVerb } from '../../src/protocol/page.ts';
@@ -10,7 +9,6 @@ import { PredictionTally, predictionAccuracy } from '../../src/trace/prediction/
 import { ActionLink } from '../components/link.tsx';
 import { actAndSay } from '../components/notices/actAndSay.ts';
 import { EmptyState } from '../components/notices/emptyState.tsx';
-import { say } from '../components/notices/notice.tsx';
 import { ServerNotices } from '../components/notices/serverNotices.tsx';
 import { Skeleton } from '../components/notices/skeleton.tsx';
 import { type KeyGroup, KeysOverlay } from '../components/overlays/keysOverlay.tsx';
@@ -174,6 +172,7 @@ interface CallsProps {
 function Calls({ data, definition, place, can, act }: CallsProps) {
   const { calls, other } = data;
   const [tool, setTool] = useState<string>();
+  const [domain, setDomain] = useState<string>();
   const [fault, setFault] = useState<Fault>();
   const [chosen, setChosen] = useState<string>();
   const [keys, setKeys] = useState(false);
@@ -181,9 +180,12 @@ function Calls({ data, definition, place, can, act }: CallsProps) {
   const shown = useMemo(
     () =>
       sorted.filter(
-        (call) => (tool === undefined || call.tool === tool) && (fault === undefined || faultIn(call) === fault),
+        (call) =>
+          (tool === undefined || call.tool === tool) &&
+          (domain === undefined || domainOf(call, definition) === domain) &&
+          (fault === undefined || faultIn(call) === fault),
       ),
-    [sorted, tool, fault],
+    [sorted, tool, domain, fault, definition],
   );
   // A call keeps its selection while others arrive.
   const found = shown.findIndex((call) => refOf(call) === chosen);
@@ -204,18 +206,10 @@ function Calls({ data, definition, place, can, act }: CallsProps) {
       });
   };
   const recorded = (): void => {
-    if (call === undefined) return;
-    data.recordedPlace(call).then(
-      (to) => to !== undefined && act({ do: 'open', place: to }),
-      (error: unknown) => say(errorText(error)),
-    );
+    const to = call?.span.end?.data.recorded;
+    if (to !== undefined) act({ do: 'open', place: { page: 'trajectory', rollout: to.rollout, seq: to.seq } });
   };
-  const domain = definition.domain ?? definition.kind;
-  const right = useMemo(() => calls.filter(isRight), [calls]);
-  const rightByTool = useMemo(
-    () => new Map([...Map.groupBy(right, (each) => each.tool)].map(([name, of]) => [name, of.length])),
-    [right],
-  );
+  const domains = useMemo(() => predictionAccuracy(calls, (each) => domainOf(each, definition)), [calls, definition]);
   const faults = useMemo(() => Map.groupBy(calls, faultIn), [calls]);
   useKeys(
     {
@@ -237,6 +231,7 @@ function Calls({ data, definition, place, can, act }: CallsProps) {
       t: () => setTool(tool === undefined ? call?.tool : undefined),
       '0': () => {
         setTool(undefined);
+        setDomain(undefined);
         setFault(undefined);
       },
       o: () => act({ do: 'open', place: { page: 'batch', batch: place.batch } }),
@@ -266,17 +261,12 @@ function Calls({ data, definition, place, can, act }: CallsProps) {
           <AccuracyTable
             title="By tool"
             groups={predictionAccuracy(calls, (each) => each.tool)}
-            right={rightByTool}
             selected={tool}
             onSelect={setTool}
           />
-          <AccuracyTable
-            title="By domain"
-            groups={predictionAccuracy(calls, () => domain)}
-            right={new Map([[domain, right.length]])}
-            selected={undefined}
-            onSelect={() => setTool(undefined)}
-          />
+          {domains.length > 1 && (
+            <AccuracyTable title="By domain" groups={domains} selected={domain} onSelect={setDomain} />
+          )}
         </div>
         <div class="fidelity-list">
           <div class="fidelity-filter" role="group" aria-label="Only calls with">
@@ -296,15 +286,12 @@ function Calls({ data, definition, place, can, act }: CallsProps) {
                 </button>
               );
             })}
-            {tool !== undefined && (
-              <button type="button" class="fidelity-chip" aria-pressed="true" onClick={() => setTool(undefined)}>
-                {tool} <span aria-hidden="true">×</span>
-              </button>
-            )}
+            {tool !== undefined && <OnlyChip name={tool} onClear={() => setTool(undefined)} />}
+            {domain !== undefined && <OnlyChip name={domain} onClear={() => setDomain(undefined)} />}
           </div>
           <div class="fidelity-rows">
             {shown.length === 0 ? (
-              <p class="fidelity-remark">No call of {tool} has this error.</p>
+              <p class="fidelity-remark">No such call of {[tool, domain].filter(Boolean).join(', ')}.</p>
             ) : (
               <CallRows calls={shown} selected={selected} onSelect={go} onOpen={open} />
             )}
@@ -312,15 +299,7 @@ function Calls({ data, definition, place, can, act }: CallsProps) {
         </div>
         <div class="fidelity-side">
           {call !== undefined && model !== undefined && (
-            <CallDetail
-              call={call}
-              model={model}
-              definition={definition}
-              blobs={data.blobs}
-              can={can}
-              act={act}
-              onRecorded={recorded}
-            />
+            <CallDetail call={call} model={model} blobs={data.blobs} can={can} act={act} onRecorded={recorded} />
           )}
         </div>
       </div>
@@ -348,6 +327,15 @@ function Calls({ data, definition, place, can, act }: CallsProps) {
   );
 }
 
+/** A group to which the calls are filtered. */
+function OnlyChip({ name, onClear }: { readonly name: string; readonly onClear: () => void }) {
+  return (
+    <button type="button" class="fidelity-chip" aria-pressed="true" title="Show the others, too" onClick={onClear}>
+      {name} <span aria-hidden="true">×</span>
+    </button>
+  );
+}
+
 /** The figures of all calls. */
 function Tiles({ data: { calls, rows } }: { readonly data: FidelityData }) {
   const tally = new PredictionTally();
@@ -366,6 +354,10 @@ function Tiles({ data: { calls, rows } }: { readonly data: FidelityData }) {
       {costs.length > 0 && <Quantity value={`$${costs.reduce((sum, cost) => sum + cost, 0).toFixed(4)}`} unit="cost" />}
     </div>
   );
+}
+
+function domainOf({ task }: FidelityCall, { recordings, domain, kind }: FidelityDefinition): string {
+  return recordings[task]?.domain ?? domain ?? kind;
 }
 
 function refOf({ rollout, seq }: FidelityCall): string {

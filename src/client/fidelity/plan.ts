@@ -13,7 +13,7 @@ import {
 import type { Api } from '../../protocol/api.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
-import type { TaskRecord } from '../../trace/task.ts';
+import { scenarioOfTask, type TaskRecord } from '../../trace/task.ts';
 import { envOf, type ForkPlace } from '../commands/forkSubmission.ts';
 import { readSubmission } from '../commands/reportInput.ts';
 import type { LaunchBlob } from '../launch.ts';
@@ -76,7 +76,11 @@ export async function planFidelity(
     const [row, recording] = [rows[index], read[index]];
     if (row === undefined || recording === undefined) continue;
     const { rollout, task, attempt } = row;
-    recordings[id] = { recording: recording.sha, rollout, batch: batch.batch, task, attempt };
+    const domain = domainOf(records[index]);
+    recordings[id] = {
+      ...{ recording: recording.sha, rollout, batch: batch.batch, task, attempt },
+      ...(domain === undefined ? {} : { domain }),
+    };
   }
   const how = options.free === true ? 'free' : 'forced';
   const submission: Submission = {
@@ -165,6 +169,12 @@ function replayingAgent(original: SubmittedAgent | undefined, batch: BatchRow): 
           },
         }),
   };
+}
+
+/** Returns the scenario of a task, or the column `domain` of its dataset. */
+function domainOf(task: TaskRecord | undefined): string | undefined {
+  const { domain } = task?.meta ?? {};
+  return scenarioOfTask(task) ?? (typeof domain === 'string' ? domain : undefined);
 }
 
 /** Each recording is a task of its own: its attempt is part of the name. */

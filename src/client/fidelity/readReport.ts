@@ -24,31 +24,34 @@ export async function readFidelity(
 ): Promise<BatchFidelity> {
   const row = await api.batch(batch, signal);
   const submission = row.imported ? undefined : await readSubmission(api, row.submission, signal);
-  const tested = submission?.world?.kind === 'replay' ? submission.world.worlds?.shadow : undefined;
-  if (tested === undefined)
+  const replayed = submission?.world?.kind === 'replay' ? submission.world : undefined;
+  const tested = replayed?.worlds?.shadow;
+  if (replayed === undefined || tested === undefined)
     throw new StudioError('usage', `Batch ${batch} compares no world with recordings.`, {
       hint: 'Compare one: rollout world fidelity BATCH --world FILE.',
     });
   const calls: PredictedCall[] = [];
   const tokens = { input: 0, output: 0 };
   const costs: number[] = [];
-  for await (const { rollout, progress } of api.allRollouts(batch, { all: 1 }, signal)) {
+  const domains = new Map<string, string | undefined>();
+  for await (const { rollout, task, progress } of api.allRollouts(batch, { all: 1 }, signal)) {
     const { side } = progress;
     tokens.input += side?.input_tokens ?? 0;
     tokens.output += side?.output_tokens ?? 0;
     if (side?.cost !== undefined) costs.push(side.cost);
+    domains.set(rollout, replayed.recordings[task]?.domain);
     const model = new TrajectoryModel();
     for await (const page of api.allEvents(rollout, signal)) model.push(page.map((event) => readEvent(event)));
     calls.push(...predictedCalls(model, rollout));
   }
-  const domain = tested.kind === 'simulated' ? tested.domain : tested.kind;
+  const own = tested.kind === 'simulated' ? tested.domain : tested.kind;
   return {
     batch,
     ...fidelityReport(calls, {
       world: tested.name,
-      how: submission?.world?.shadow?.how ?? 'forced',
+      how: replayed.shadow?.how ?? 'forced',
       worst,
-      domainOf: () => domain,
+      domainOf: ({ rollout }) => domains.get(rollout) ?? own,
     }),
     tokens,
     ...(costs.length === 0 ? {} : { cost: costs.reduce((sum, cost) => sum + cost, 0) }),

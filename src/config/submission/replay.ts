@@ -17,6 +17,8 @@ const replayedRollout = z.object({
   batch: z.string(),
   task: z.string(),
   attempt: z.number().int().min(1),
+  /** What its task is about, if the tasks differ in that: fidelity is reported for each. */
+  domain: z.string().optional(),
 });
 export type ReplayedRollout = z.infer<typeof replayedRollout>;
 

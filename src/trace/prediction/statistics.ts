@@ -77,9 +77,9 @@ export interface PredictionAccuracy {
 }
 
 /** Returns the accuracy of each group, the worst first; groups without a value are last. */
-export function predictionAccuracy(
-  calls: Iterable<PredictedCall>,
-  groupOf: (call: PredictedCall) => string,
+export function predictionAccuracy<C extends PredictedCall>(
+  calls: Iterable<C>,
+  groupOf: (call: C) => string,
 ): PredictionAccuracy[] {
   const groups = new PredictionTallies();
   for (const call of calls) groups.of(groupOf(call)).add(call);

@@ -27,6 +27,7 @@ function add(name: string, options: FidelityOptions & { readonly silent?: boolea
 add('faulty', { other: true });
 add('faithful', { faithful: true });
 add('judged', { judged: true, how: 'free' });
+add('domains', { domains: ['library', 'fundraising', 'ride_hailing'], rollouts: 9 });
 add('running', { running: 5 });
 add('begun', { rollouts: 4, running: 4 });
 add('empty', { calls: 0 });

@@ -24,6 +24,8 @@ export interface FidelityOptions {
   readonly how?: 'forced' | 'free';
   /** The last rollouts have not ended, and have no calls. */
   readonly running?: number;
+  /** The recorded tasks are about several things. */
+  readonly domains?: readonly string[];
   /** A batch in the other mode exists. */
   readonly other?: boolean;
 }
@@ -64,7 +66,7 @@ function eventsOf(rollout: number, { calls = 10, faithful = false, judged = fals
     const span = s.toolStart(id, tool, args);
     const real = responseOf(tool, at);
     s.side('shadow', 'You are the library.', 'An answer.', { parent: span });
-    s.toolEnd(span, id, real);
+    s.toolEnd(span, id, real, { source: 'recorded', recorded: { rollout: `rdesk${rollout}`, seq: 4 + at * 6 } });
     const drifts = how === 'free' && at > calls / 2;
     const fault = faithful ? 0 : (rollout * 3 + at * 2 + (drifts ? 3 : 0)) % FAULTS.length;
     const response = FAULTS[fault]?.(real);
@@ -109,7 +111,7 @@ export function sampleFidelity(options: FidelityOptions = {}): StoryData {
 }
 
 function fidelityBatch(id: string, sha: string, options: FidelityOptions): StoryData {
-  const { rollouts = 8, running = 0, judged = false, how = 'forced' } = options;
+  const { rollouts = 8, running = 0, judged = false, how = 'forced', domains } = options;
   const sample = sampleBatch({ tasks: 1, attempts: 1, state: running > 0 ? 'running' : 'ended' });
   const tasks = Array.from({ length: rollouts }, (_, at): TaskRecord => {
     return { id: `renew-${at + 1}/1`, question: 'Renew everything overdue for Ada.', meta: {} };
@@ -152,7 +154,10 @@ function fidelityBatch(id: string, sha: string, options: FidelityOptions): Story
   const recordings = Object.fromEntries(
     tasks.map(({ id: task }, at) => [
       task,
-      { recording: RECORDING, rollout: `rdesk${at}`, batch: 'b0', task: `renew-${at + 1}`, attempt: 1 },
+      {
+        ...{ recording: RECORDING, rollout: `rdesk${at}`, batch: 'b0', task: `renew-${at + 1}`, attempt: 1 },
+        ...(domains === undefined ? {} : { domain: domains[at % domains.length] }),
+      },
     ]),
   );
   const submission = {
@@ -173,7 +178,6 @@ function fidelityBatch(id: string, sha: string, options: FidelityOptions): Story
     place: { page: 'fidelity', batch: id },
     blobs: {
       [sha]: base64Of(JSON.stringify(submission)),
-      [RECORDING]: btoa(JSON.stringify({ calls: [{ call: 'c0', seq: 4 }] })),
     },
   };
 }
