@@ -1,6 +1,6 @@
 /**
- * Peak memory of the server and of the workers in a batch of AgentWorldBench rows of 60,000 tokens, and in one with four
- * times as many rows. The demo model is world model and judge, so the server has its memory, too.
+ * Peak memory of the server and of the workers in a batch of AgentWorldBench rows of 60,000 tokens, and in one with
+ * four times as many rows. The demo model is world model and judge, so the server has its memory, too.
  */
 import { once } from 'node:events';
 import { createWriteStream, mkdirSync, writeFileSync } from 'node:fs';

@@ -265,8 +265,10 @@ describe('fidelity over recordings', { timeout: 400_000 }, () => {
       const members = ['north', 'south'].map((name) => ({ agent: `${name}.agent.yaml`, after: [] }));
       write('pair', { team: { kind: 'workflow', members } });
       write('desk', { model, tools, prompt: 'At the door.', team: { kind: 'handoff', members: ['pair.agent.yaml'] } });
-      const work = 'call calculate {"expression": "40 + 2"} times 3\ncall calculate {"expression": "1 / 0"}\nanswer 42';
-      const question = `call calculate {"expression": "6 * 7"}\ncall hand_off_to_pair ${JSON.stringify({ message: work })}`;
+      const calls = ['40 + 2"} times 3', '1 / 0"}'].map((expression) => `call calculate {"expression": "${expression}`);
+      const work = [...calls, 'answer 42'].join('\n');
+      const handOff = `call hand_off_to_pair ${JSON.stringify({ message: work })}`;
+      const question = `call calculate {"expression": "6 * 7"}\n${handOff}`;
       workspace.write('team.jsonl', JSON.stringify({ id: 'one', question, answer: { north: '42', south: '42' } }));
       workspace.write(
         'team.batch.yaml',
