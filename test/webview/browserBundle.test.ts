@@ -5,8 +5,9 @@ import { findProgram } from '../../src/build/system/programs.ts';
 import { type StubServer, startStub } from '../support/stubServer.ts';
 import { WorkspaceBench } from '../support/workspace.ts';
 
-const PAGE = `<title>Form</title><h1>Order</h1><label>Name <input></label><select aria-label=Size><option>S<option>L
-  </select><input type=file aria-label=Papers><button onclick="alert(1)">Send</button><a href="/file" download>File</a>`;
+const PAGE = `<title>Form</title><h1>Order</h1><label>Name <input></label>
+  <select aria-label=Size><option>S<option>L</select><input type=file aria-label=Papers>
+  <button onclick="alert(1)">Send</button><a href="/file" download>File</a>`;
 /** What an agent calls in turn, and what a result contains. */
 const CALLS: readonly (readonly [tool: string, args: object, expected: RegExp])[] = [
   ['navigate', { url: '' }, /heading "Order"/],
