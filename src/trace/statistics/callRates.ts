@@ -10,8 +10,8 @@
  * Both are figures of MCP-Cosmos (arXiv:2605.09131). Calls are right as in the AST check of the Berkeley Function
  * Calling Leaderboard: all arguments fit the schema and one of the possible answers.
  *
- * The share of a task is that of the calls of all its attempts. Like pass@k, rates are means over the tasks, differences
- * are paired by task, and intervals resample tasks.
+ * The share of a task is that of the calls of all its attempts. Like pass@k, rates are means over the tasks,
+ * differences are paired by task, and intervals resample tasks.
  */
 import { finish } from '../../common/piecewise.ts';
 import type { CalledTool, CalledTools } from '../schema/calls.ts';

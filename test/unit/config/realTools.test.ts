@@ -30,7 +30,8 @@ const REAL = `real:
 `;
 const FILES: Record<string, string> = {
   [BATCH]:
-    'version: 1\nagent: a.agent.yaml\nworld: practice.world.yaml\ndataset: { file: t.jsonl }\nscorer: { kind: exact }\n',
+    'version: 1\nagent: a.agent.yaml\nworld: practice.world.yaml\ndataset: { file: t.jsonl }\n' +
+    'scorer: { kind: exact }\n',
   'a.agent.yaml': 'version: 1\nname: a\nmodel: { endpoint: "demo:", name: demo }\nprompt: Do it.\n',
   't.jsonl': '{"id":"t1","question":"q","answer":"1"}\n',
   'tools/loans.ts': "import { tool } from 'rollout-studio';\nexport const renew_loan = tool({ description: '' });\n",
@@ -124,8 +125,8 @@ describe('real tools of a simulated world', () => {
       'neither a world nor tools',
       'real: {}\n',
       [
-        'practice.world.yaml:5:7: `real` needs `world` or `tools` — Add `world: library.world.yaml`, or `tools` as in ' +
-          'an agent file.',
+        'practice.world.yaml:5:7: `real` needs `world` or `tools` — Add `world: library.world.yaml`, or `tools` as ' +
+          'in an agent file.',
       ],
     ],
     [
@@ -145,7 +146,8 @@ describe('real tools of a simulated world', () => {
       'an entry of an unknown kind',
       'real: { tools: [{ file: tools.json }] }\n',
       [
-        'practice.world.yaml:5:17: an entry of `tools` needs one of `module`, `mcp`, `builtin` — For example, write `- module: tools/loans.ts`.',
+        'practice.world.yaml:5:17: an entry of `tools` needs one of `module`, `mcp`, `builtin` — For example, ' +
+          'write `- module: tools/loans.ts`.',
         'practice.world.yaml:5:19: unknown key `file` in `real.tools[0]` — It belongs under `state`.',
       ],
     ],
@@ -169,8 +171,8 @@ describe('real tools of a simulated world', () => {
     const route = 'route: [{ tools: ["find_*", lst_books], by: overlay }]\n';
     const listed = `${HEAD}real: { tools: [{ mcp: { command: uvx }, tools: [find_book, list_books] }] }\n${route}`;
     const problem = (severity = ''): string =>
-      `practice.world.yaml:6:29: ${severity}\`lst_books\` names none of the tools of this world: no attempt could start ` +
-      '— Did you mean `list_books`?';
+      `practice.world.yaml:6:29: ${severity}\`lst_books\` names none of the tools of this world: no attempt could ` +
+      'start — Did you mean `list_books`?';
     assert.deepEqual(await problemsOf({ [WORLD]: listed }), [problem()]);
     const { value } = await loadBatch(memoryFiles({ ...FILES, [WORLD]: listed }), BATCH, { root: '/w' });
     assert.equal(value, undefined, 'it cannot be submitted');

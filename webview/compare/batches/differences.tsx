@@ -26,8 +26,8 @@ export function Differences({ comparison }: { readonly comparison: Comparison })
           [
             'parameter accuracy',
             calls.parameter_accuracy,
-            'Calls whose arguments are valid and, if another attempt that passed called the tool, equal to one of its ' +
-              `calls: ${calls.baseline.right} of ${calls.baseline.made} before, ` +
+            'Calls whose arguments are valid and, if another attempt that passed called the tool, equal to one of ' +
+              `its calls: ${calls.baseline.right} of ${calls.baseline.made} before, ` +
               `${calls.here.right} of ${calls.here.made} after`,
           ],
         ] as const)),
