@@ -47,9 +47,6 @@ export interface ModelCallerAgent {
   readonly caller?: string;
   /** Ends its calls before the rollout ends. */
   readonly stop?: Stop;
-  /** Called when text arrives, and when a call is over, apart from a hold. */
-  onDelta?(): void;
-  onEnd?(): void;
   /** Converts its context for the model. Default: unchanged. */
   readonly show?: (messages: readonly LoggedMessage[]) => readonly Message[];
   /** Converts the reply to the message that is logged. */
@@ -172,8 +169,6 @@ export class ModelCaller {
           error: error.toTrace(),
         },
       };
-    } finally {
-      this.#agent.onEnd?.();
     }
   }
 
@@ -203,7 +198,6 @@ export class ModelCaller {
       watch.setWaiting(on);
     };
     const onDelta = (text: string): void => {
-      this.#agent.onDelta?.();
       if (!log.closed) recorder.delta(span, text);
     };
     try {

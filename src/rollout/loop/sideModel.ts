@@ -65,7 +65,7 @@ export interface AskingCall extends SidePlace {
   readonly lost: number | undefined;
   /** Its recorded answers are used in order, even if the questions differ. */
   readonly inOrder?: boolean;
-  /** Called when it starts and stops waiting for a side model that is not replying. */
+  /** Called when it starts and stops waiting for the reply of a side model. */
   onWait(waiting: boolean): void;
 }
 
@@ -101,10 +101,6 @@ export class SideModels {
     const { side, model, messages, sampling } = question;
     const { log, edits, sha256, inside } = this.#parts;
     const path = sidePath(side, this.#agentName);
-    let waiting = false;
-    const setWaiting = (on: boolean): void => {
-      if (on !== waiting) call?.onWait((waiting = on));
-    };
     const caller = sideCaller(this.#parts, place, path, {
       side,
       model:
@@ -121,15 +117,10 @@ export class SideModels {
             stop: place.stop,
             ...(call.inOrder === undefined ? {} : { inOrder: call.inOrder }),
           }),
-      onDelta: () => {
-        // Each delta is a sign of life.
-        setWaiting(true);
-        setWaiting(false);
-      },
-      onEnd: () => setWaiting(true),
     });
     const context = new Context(edits, this.#parts.inbox(path), sha256);
-    setWaiting(true);
+    // The tool is not to blame for a model that is slow, gone, or silent amid its reply.
+    call?.onWait(true);
     try {
       for (const { role, text } of messages) {
         const parts = [{ type: 'text', content: text } as const];
@@ -142,7 +133,7 @@ export class SideModels {
       if (message !== undefined) return textOf(message.parts);
       throw new ClassedError(end.error?.class ?? 'model_error', end.error?.message ?? 'The model returned no message.');
     } finally {
-      setWaiting(false);
+      call?.onWait(false);
     }
   }
 

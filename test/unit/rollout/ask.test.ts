@@ -291,7 +291,7 @@ describe('a tool that asks a model', () => {
     await done;
   });
 
-  it('has its time limit stopped while it waits for a reply, and each delta is a sign of life', async () => {
+  it('has its time limit stopped until it has its reply, also if the model falls silent amid it', async () => {
     const time = new ManualTime();
     const waiting = Promise.withResolvers<ModelCallContext>();
     const reply = Promise.withResolvers<string>();
@@ -314,9 +314,7 @@ describe('a tool that asks a model', () => {
     const context = await waiting.promise;
     for (let step = 0; step < 30; step++) time.advance(100);
     context.onDelta!('a');
-    time.advance(900);
-    context.onDelta!('b');
-    time.advance(900);
+    for (let step = 0; step < 30; step++) time.advance(100);
     assert.equal(context.signal.aborted, false);
     reply.resolve('late');
     await stuck.promise;
