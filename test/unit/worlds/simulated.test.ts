@@ -71,7 +71,7 @@ type Answer = (request: ModelRequest, asked: number) => string;
 class WorldModel extends ScriptedModel {
   constructor(answer: Answer) {
     super(
-      Array.from({ length: 20 }, () => (request: ModelRequest) => ({ text: answer(request, this.requests.length) })),
+      Array.from({ length: 40 }, () => (request: ModelRequest) => ({ text: answer(request, this.requests.length) })),
     );
   }
 
@@ -289,25 +289,42 @@ describe('a simulated world', () => {
   });
 
   it('ends without a score if its history no longer fits, and says after how many calls', async () => {
-    const one = run({}, (request, asked) => {
-      if (asked === 4)
+    const answer: Answer = (request, asked) => {
+      if (asked === 40)
         throw new ClassedError('context_overflow', 'The messages are too long for world-model: 262200 tokens');
       return count(request, asked);
-    });
+    };
+    const one = run(
+      {
+        job: {
+          submission: submission(
+            { limits: { steps: 50, seconds: 60, tool_seconds: 10, tokens: 100_000 } },
+            { world: WORLD },
+          ),
+        },
+      },
+      answer,
+      {
+        turns: Array.from({ length: 41 }, () => [{ name: 'find' }]),
+      },
+    );
     const events = await one.run();
     const { status, error, reward } = end(events);
     assert.deepEqual([status, error?.class, reward], ['done', 'world_error', null]);
     assert.equal(
       error!.message,
-      'After 3 calls, the history of the world desk no longer fits in the context of world-model: The messages ' +
+      'After 39 calls, the history of the world desk no longer fits in the context of world-model: The messages ' +
         'are too long for world-model: 262200 tokens. Shorten its state, or serve the model with a longer ' +
         'context; rollout check shows how many calls fit.',
     );
-    assert.deepEqual(responses(events).slice(0, 3), ['seen 1', 'seen 2', 'seen 3']);
+    assert.deepEqual(
+      responses(events).slice(0, 39),
+      Array.from({ length: 39 }, (_, index) => `seen ${index + 1}`),
+    );
     const sides = events.flatMap((event) =>
       event.kind === 'model.end' && event.agent === 'world' ? [event.data.error?.class] : [],
     );
-    assert.deepEqual(sides, [undefined, undefined, undefined, 'context_overflow']);
+    assert.deepEqual(sides, [...Array<undefined>(39).fill(undefined), 'context_overflow']);
   });
 
   it('ends without a score if its model refuses to answer', async () => {
