@@ -63,21 +63,26 @@ async function addSource(
     'path' in source || connect === undefined
       ? rolloutsOfFile('path' in source ? source.path : '', signal)
       : rolloutsOf(await connect(), source.ref, unusable, signal);
-  const counts = { rollouts: 0, calls: 0, empty: 0, lost: 0 };
+  const counts = { rollouts: 0, calls: 0, empty: 0, lost: 0, open: 0 };
   for await (const { task, question, rollout, read, readBlob } of rollouts) {
     signal.throwIfAborted();
     counts.rollouts++;
     if (seen.has(rollout)) continue;
     seen.add(rollout);
-    const { calls, lost } = await writer.add({ task, question, rollout }, await read(), readBlob);
+    const { calls, lost, open } = await writer.add({ task, question, rollout }, await read(), readBlob);
     counts.calls += calls;
     counts.lost += lost;
+    counts.open += open;
     if (calls === 0) counts.empty++;
   }
   const name = 'path' in source ? path.basename(source.path) : source.ref;
   if (counts.rollouts === 0)
     throw new StudioError('usage', `${name} has no finished rollouts`, {
       hint: unusable.open > 0 ? 'Wait until they have ended.' : 'Name a batch whose rollouts called tools.',
+    });
+  if (counts.empty === counts.rollouts && counts.open > 0)
+    throw new StudioError('usage', `no tool call of ${name} has a result`, {
+      hint: 'Name a recording that has the results of its calls.',
     });
   if (counts.empty === counts.rollouts)
     throw new StudioError('usage', `the rollouts of ${name} called no tools`, {
@@ -86,6 +91,7 @@ async function addSource(
   return [
     ...(unusable.open === 0 ? [] : [`${plural(unusable.open, 'rollout')} of ${name} have not ended`]),
     ...(counts.empty === 0 ? [] : [`${plural(counts.empty, 'rollout')} of ${name} called no tools`]),
+    ...(counts.open === 0 ? [] : [`${plural(counts.open, 'call')} of ${name} without a result`]),
     ...(counts.lost === 0 ? [] : [`${plural(counts.lost, 'call')} of ${name} have lost values`]),
   ];
 }

@@ -35,20 +35,21 @@ export class RecordedCallsWriter {
     return new RecordedCallsWriter(cache, await open(temporary, 'wx', 0o600), temporary);
   }
 
-  /** Adds the calls of a trajectory. Returns how many it has, and how many the store has lost. */
+  /** Adds the calls of a trajectory. Returns how many it has, the store has lost, and have no result. */
   async add(
     { task, question, rollout }: Pick<RecordedAttempt, 'task' | 'question' | 'rollout'>,
     model: TrajectoryModel,
     read: ReadBlob,
-  ): Promise<{ readonly calls: number; readonly lost: number }> {
-    const { calls, definitions, lost } = await readRecordedCalls(model, { read, keep: (bytes) => this.#keep(bytes) });
-    if (calls.length === 0) return { calls: 0, lost };
+  ): Promise<{ readonly calls: number; readonly lost: number; readonly open: number }> {
+    const keep = (bytes: Uint8Array): Promise<string> => this.#keep(bytes);
+    const { calls, definitions, lost, open: unanswered } = await readRecordedCalls(model, { read, keep });
+    if (calls.length === 0) return { calls: 0, lost, open: unanswered };
     this.#tools.define(definitions);
     this.#tools.called(calls);
     const bytes = await this.#line({ task, question, rollout, calls } satisfies RecordedAttempt);
     this.#attempts.push({ task, question, rollout, calls: calls.length, offset: this.#offset, bytes: bytes - 1 });
     this.#offset += bytes;
-    return { calls: calls.length, lost };
+    return { calls: calls.length, lost, open: unanswered };
   }
 
   /** Writes the index, and moves the file to the cache. */

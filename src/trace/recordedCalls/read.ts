@@ -29,6 +29,8 @@ interface ReadAttempt {
   readonly definitions: readonly RecordedTool[];
   /** Number of calls whose arguments or answer the store no longer has. */
   readonly lost: number;
+  /** Number of calls without a result: they were interrupted, or the recording does not have it. */
+  readonly open: number;
 }
 
 /**
@@ -45,9 +47,12 @@ export async function readRecordedCalls(model: TrajectoryModel, ports: ReadPorts
   const isOther = (name: string): boolean => answering.has(name) || delegating.has(name) || name.startsWith(HAND_OFF);
   const calls: RecordedCall[] = [];
   let lost = 0;
+  let open = 0;
   for (const span of model.tools) {
     const { name, raw, effect } = span.start.data;
-    if (raw !== undefined || isOther(name) || !hasHappened(span.end?.data)) continue;
+    if (raw !== undefined || isOther(name)) continue;
+    if (span.end === undefined || span.end.data.status === 'cut') open++;
+    if (!hasHappened(span.end?.data)) continue;
     const args = await orLost(argumentsOf(model, span, ports.read));
     if (args === undefined) {
       lost++;
@@ -64,7 +69,7 @@ export async function readRecordedCalls(model: TrajectoryModel, ports: ReadPorts
       ...(answer === undefined ? {} : await kept(answer, ports)),
     });
   }
-  return { calls, definitions: definitions.filter(({ name }) => !isOther(name)), lost };
+  return { calls, definitions: definitions.filter(({ name }) => !isOther(name)), lost, open };
 }
 
 /** The tools that hand off to a member of a team. */

@@ -129,7 +129,7 @@ describe('the recorded calls of a trajectory', () => {
     stream.add('agent.start', { how: 'parallel' }, { agent: 'desk/clerk', parent: start });
     stream.add('tool.end', { status: 'ok', source: 'live' }, { span: start });
     stream.add('tool.start', { call: 'y', name: 'open', arguments: {}, effect: 'pure' });
-    assert.deepEqual(await stream.read(), { calls: [], definitions: [], lost: 0 });
+    assert.deepEqual(await stream.read(), { calls: [], definitions: [], lost: 0, open: 2 });
   });
 
   it('keep long answers apart, and say which values the store has lost', async () => {
