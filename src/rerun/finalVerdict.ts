@@ -41,7 +41,7 @@ export async function finalVerdict(
 ): Promise<FinalVerdict> {
   const { info, model, sent, whole } = recording;
   const { world } = sent;
-  const state = (await worldBefore(recording, undefined)).world;
+  const { world: state, observed = [] } = await worldBefore(recording, undefined);
   if (world === undefined || state === undefined)
     throw new ClassedError('world_error', 'The rollout did not open its world.');
   const own = environment(sent.sandbox);
@@ -62,7 +62,7 @@ export async function finalVerdict(
         'world_error',
         `The final state cannot be restored: ${lost.name} is irreversible, and was called after the newest snapshot.`,
       );
-    await replayCalls(session, { world: state, submission: sent }, signal);
+    await replayCalls(session, { world: state, observed, submission: sent }, signal);
     if (session.verify === undefined) throw new ClassedError('world_error', 'This world has no `verify`.');
     const messages = await messagesOf(recording, (sha) => api.getBlob(sha, signal));
     return { verdict: await session.verify({ answer, expected: info.task.answer, messages, troubles }, context) };

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { workspaceRoot } from '../client/workspace.ts';
 import { StudioError } from '../common/errors.ts';
 import { seedOf } from '../common/hash.ts';
-import { isJsonObject, type Json } from '../common/json.ts';
+import type { Json } from '../common/json.ts';
 import { redactor } from '../common/redaction/redactor.ts';
 import { DEFAULTS } from '../config/defaults.ts';
 import { envNamesIn } from '../config/env.ts';
@@ -15,7 +15,7 @@ import type { SubmittedSimulatedWorld } from '../config/submission.ts';
 import { submittedSimulatedWorld } from '../config/submit/sections.ts';
 import type { Api } from '../protocol/api.ts';
 import type { PredictedCall } from '../protocol/predictedCall.ts';
-import type { ModelReply, SideQuestion, WorldSession } from '../rollout/ports.ts';
+import type { ModelReply, SideQuestion } from '../rollout/ports.ts';
 import { worldSeed } from '../rollout/world.ts';
 import { callSeed } from '../trace/callSeed.ts';
 import { textOf } from '../trace/model/messages.ts';
@@ -23,11 +23,10 @@ import { seenResponse } from '../trace/model/seenResponse.ts';
 import type { ToolSpan } from '../trace/model/spans.ts';
 import { callDifference } from '../trace/prediction/callDifference.ts';
 import type { PredictionDifference } from '../trace/prediction/difference.ts';
-import { callsBefore } from '../trace/prediction/ofCall.ts';
 import type { Usage } from '../trace/schema.ts';
-import { howObserved } from '../trace/undone.ts';
 import { callOnce } from './callTool.ts';
 import { readWorldFile } from './drive/scenarioWorld.ts';
+import { observedBefore, tellObserved } from './observedCalls.ts';
 import { type RolloutRecord, readRecord, toolCallAt } from './recordedCall.ts';
 import { withoutSecrets } from './toolValues.ts';
 import { withTryEnvironment, workspaceSandbox } from './tryEnvironment.ts';
@@ -100,7 +99,7 @@ async function predict(
         throw new StudioError('not_found', `The world ${world.name} has no tool ${name}.`, {
           hint: `Its tools: ${session.specs.map((one) => one.name).join(', ')}.`,
         });
-      const before = await tell(session, record, span);
+      const before = tellObserved(session, await observedBefore(record, span));
       print(`Asking ${world.model.name} what ${name} returns, after ${before} earlier calls…`);
       const { result, error } = await callOnce(
         session,
@@ -178,26 +177,6 @@ async function readPredictor(
     sandbox: workspaceSandbox(root),
     blobs: new Map(),
   };
-}
-
-/** Tells a session the calls before one, in the order of their ends. Returns how many of them it knows. */
-async function tell(session: WorldSession, record: RolloutRecord, predicted: ToolSpan): Promise<number> {
-  const { model, argumentsOf, whole } = record;
-  const known = new Set(session.specs.map(({ name }) => name));
-  const earlier = callsBefore(model, predicted).filter((one) => known.has(one.start.data.name));
-  let told = 0;
-  for (const one of earlier) {
-    const seen = seenResponse(model, one);
-    const args = await argumentsOf(one);
-    if (seen === undefined) continue; // a recording without this result
-    const { call: id, name } = one.start.data;
-    const end = one.end?.data;
-    const origin = end?.m === undefined ? undefined : model.currentMessage(end.m)?.event.data.origin;
-    const call = { id, name, arguments: isJsonObject(args) ? args : {} };
-    session.observed?.(call, await whole(seen), howObserved(end, origin));
-    told += 1;
-  }
-  return told;
 }
 
 function usageOf(replies: readonly ModelReply[]): Usage | undefined {

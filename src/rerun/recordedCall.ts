@@ -21,6 +21,7 @@ import type { TaskRecord } from '../trace/task.ts';
 import { hasHappened, isRepeated } from '../trace/undone.ts';
 import { readEvent } from '../trace/upgrades.ts';
 import { isBlobRef, unescapeKeys } from '../trace/values/keys.ts';
+import { type ObservedCall, observedBefore } from './observedCalls.ts';
 import { answersIn } from './recordedAnswers.ts';
 import { hidingValues, type Values, withValues, withWorldValues } from './toolValues.ts';
 
@@ -68,6 +69,8 @@ export interface RecordedCall {
     /** The same since the beginning. */
     readonly before: readonly EarlierCall[];
   };
+  /** With a world: all calls before this one, whoever answered them, as the agents saw them. */
+  readonly observed?: readonly ObservedCall[];
 }
 
 /**
@@ -172,9 +175,10 @@ function effectOf({ start: { data } }: ToolSpan, changed: boolean): Effect {
 
 /** Returns what restores the world before a call; without `span`, at the end of the rollout. */
 export async function worldBefore(
-  { model, rolloutSeed, argumentsOf }: Recording,
+  recording: Recording,
   span: ToolSpan | undefined,
-): Promise<Pick<RecordedCall, 'world'>> {
+): Promise<Pick<RecordedCall, 'world' | 'observed'>> {
+  const { model, rolloutSeed, argumentsOf } = recording;
   // Calls in a world run one at a time: calls of the same turn that ended before this one also ran before it.
   const until = span?.end?.seq ?? model.last + 1;
   const earlier = model.events.slice(0, until - 1);
@@ -210,5 +214,6 @@ export async function worldBefore(
       since: before.filter(({ end }) => end > covered),
       before,
     },
+    observed: await observedBefore(recording, span),
   };
 }

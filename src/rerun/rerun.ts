@@ -23,6 +23,7 @@ import { isUndone } from '../trace/undone.ts';
 import { makeWorkDirectory } from '../worker/run/workDirectory.ts';
 import { openWorld } from '../worlds/open.ts';
 import { type CallOutcome, callOnce } from './callTool.ts';
+import { tellObserved } from './observedCalls.ts';
 import { askRecorded } from './recordedAnswers.ts';
 import type { EarlierCall, RecordedCall } from './recordedCall.ts';
 import { withTemporaryEnvironment } from './temporaryEnvironment.ts';
@@ -163,26 +164,34 @@ function notMadeNote(rule: string): string {
   return `In the rollout, the rule ${rule} answered, and the tool was never called.`;
 }
 
-/** Repeats the calls since the snapshot. Returns notes on calls that could not be repeated. */
+/**
+ * Restores the state before a call: tells a session whose state is what agents saw all that they saw, and repeats the
+ * calls since the snapshot that have a state of their own. Returns notes on calls that could not be repeated.
+ */
 export async function replayCalls(
   session: WorldSession,
-  call: Pick<RecordedCall, 'world' | 'submission'>,
+  call: Pick<RecordedCall, 'world' | 'observed' | 'submission'>,
   signal: AbortSignal,
 ): Promise<string[]> {
   const notes: string[] = [];
   const names = new Set(session.specs.map(({ name }) => name));
   const skipped: EarlierCall[] = [];
+  tellObserved(session, call.observed ?? []);
+  // It was told already what a repeated call returned.
+  const repeating: ToolHost = {
+    specs: session.specs,
+    call: (one, context) => session.call(one, context),
+    close: () => session.close(),
+  };
   for (const earlier of call.world?.since ?? []) {
-    // A session whose state is what agents saw has to see all of it.
-    if (!names.has(earlier.name) || (earlier.effect === 'pure' && session.observed === undefined)) continue;
-    if (earlier.effect === 'irreversible') {
-      skipped.push(earlier);
-      continue;
-    }
+    const by = session.observed === undefined ? 'real' : (session.answeredBy?.(earlier.name) ?? 'simulated');
+    if (!names.has(earlier.name) || earlier.effect === 'pure' || (by !== 'real' && by !== 'tool')) continue;
+    if (earlier.effect === 'irreversible') skipped.push(earlier);
+    if (earlier.effect === 'irreversible' || by === 'tool') continue;
     const spec = session.specs.find(({ name }) => name === earlier.name);
     if (spec === undefined) continue;
     const { error } = await callOnce(
-      session,
+      repeating,
       spec,
       {
         id: `again-${earlier.seq}`,

@@ -60,7 +60,7 @@ export const call: Command = {
       context.signal,
     );
     const options = { code: flag(commandLine, 'recorded-code') ? 'recorded' : 'now', folder: context.cwd } as const;
-    const { submission, ...recordedCall } = recorded;
+    const { submission, observed: _, ...recordedCall } = recorded;
     if (flag(commandLine, 'describe')) {
       const form = await callForm(api, recorded, options, context.signal);
       const modules = {

@@ -26,11 +26,11 @@ export function wasPredictedOtherwise(model: TrajectoryModel, seq: number): bool
 }
 
 /**
- * Returns the calls that ended before one, in order. Calls of a world run one at a time: one of the same turn that
- * ended before this one also ran before it.
+ * Returns the calls that ended before one, or with `undefined` all that have ended, in order. Calls of a world run one
+ * at a time: one of the same turn that ended before this one also ran before it.
  */
-export function callsBefore(model: TrajectoryModel, call: ToolSpan): ToolSpan[] {
-  const until = call.end?.seq ?? model.last + 1;
+export function callsBefore(model: TrajectoryModel, call: ToolSpan | undefined): ToolSpan[] {
+  const until = call?.end?.seq ?? model.last + 1;
   return model.tools
     .filter((one) => one !== call && (one.end?.seq ?? until) < until && isObserved(one.end?.data))
     .sort((a, b) => (a.end?.seq ?? 0) - (b.end?.seq ?? 0));
