@@ -3,6 +3,7 @@
  * with a map in tests. Paths are those of `paths.ts`. Methods throw StudioError: `not_found`, `forbidden`, `config` for
  * text that is not UTF-8, and `unavailable` for everything else.
  */
+import { StudioError } from '../common/errors.ts';
 import type { ParsedFile } from './source/parse.ts';
 
 export interface Files {
@@ -18,4 +19,14 @@ export interface Files {
   list(folder: string): Promise<string[]>;
   /** Parses the text of a file incrementally, reusing its previous version. Optional. */
   parse?(path: string, text: string): ParsedFile;
+}
+
+/** Returns undefined if the text cannot be read. */
+export async function textOf(files: Files, path: string): Promise<string | undefined> {
+  try {
+    return await files.readText(path);
+  } catch (error) {
+    if (StudioError.is(error)) return undefined;
+    throw error;
+  }
 }

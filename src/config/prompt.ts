@@ -66,3 +66,8 @@ function fields(task: PromptTask): JsonObject {
     ...(task.world?.state === undefined ? {} : { world: { state: task.world.state } }),
   };
 }
+
+/** Returns whether a text in a config file is the path of a file with the text. */
+export function isPromptPath(written: string): boolean {
+  return !written.includes('\n') && /\.(md|txt)\s*$/i.test(written);
+}

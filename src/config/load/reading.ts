@@ -1,8 +1,10 @@
 /** One pass over a user's files: reads them, collects every problem, and continues where possible. */
+
 import type { z } from 'zod';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { Files } from '../files.ts';
 import { basename, dirname, joinPath, relative } from '../paths.ts';
+import { isPromptPath } from '../prompt.ts';
 import { type ParsedFile, type Path, type ProblemText, parseFile } from '../source/parse.ts';
 import type { Fix, Problem } from '../source/problem.ts';
 import { textProblems } from '../source/strings.ts';
@@ -155,7 +157,7 @@ export class Reading {
 
   /** Reads a prompt: a single line that ends in .md or .txt is a path, anything else is the text itself. */
   async prompt(parsed: ParsedFile, at: Path, written: string): Promise<PromptText | undefined> {
-    if (written.includes('\n') || !/\.(md|txt)\s*$/i.test(written)) return { text: written };
+    if (!isPromptPath(written)) return { text: written };
     const path = await this.locate(parsed, at, written.trim());
     if (path === undefined) return undefined;
     const text = await this.text(path, { parsed, at });

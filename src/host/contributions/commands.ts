@@ -46,6 +46,7 @@ export const COMMANDS = {
   'rollout.showTeam': { title: 'Show Team', icon: 'type-hierarchy' },
   'rollout.openWorld': { title: 'Open World…', icon: 'search' },
   'rollout.openWorldFile': { title: 'Open World File', icon: 'go-to-file' },
+  'rollout.previewPrompt': { title: 'Preview World Prompt', icon: 'open-preview' },
   'rollout.runWorld': { title: 'Run Batch on World…', icon: 'play' },
   'rollout.addWorld': { title: 'Add World…', icon: 'add' },
   'rollout.newRecordedWorld': { title: 'New World from Recording…', icon: 'globe' },

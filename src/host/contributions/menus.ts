@@ -66,6 +66,7 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.showTeam': AGENT_FILE,
   'rollout.openWorld': HAS_FOLDER,
   'rollout.openWorldFile': 'false',
+  'rollout.previewPrompt': all(TRUSTED, HAS_FOLDER, ON_DISK),
   'rollout.runWorld': all(TRUSTED, HAS_FOLDER, ON_DISK),
   'rollout.addWorld': all(TRUSTED, HAS_FOLDER),
   'rollout.newRecordedWorld': all(TRUSTED, KEY.hasBatches, HAS_FOLDER),
@@ -94,6 +95,7 @@ const onAttempt = all(TRUSTED, 'webviewSection == rolloutAttempt');
 const inView = (view: string): string => `view == ${view}`;
 const inBatches = (item: string): string => all(inView(VIEW_IDS.batches), item);
 const inWorlds = (item: string): string => all(inView(VIEW_IDS.worlds), item);
+const SIMULATED = 'viewItem == world.simulated';
 const inTargets = (item: string): string => all(inView(VIEW_IDS.targets), item);
 const LIVE = 'viewItem =~ /^batch\\.(running|paused|open)$/';
 const IDLE_TARGET = 'viewItem =~ /^target\\.\\w+\\.idle/';
@@ -240,6 +242,7 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.openWorldFile', when: inWorlds('viewItem =~ /^world(\\.|$)/'), group: 'inline@1' },
     { command: 'rollout.runWorld', when: all(TRUSTED, inWorlds('viewItem =~ /^world(\\.|$)/')), group: 'inline@2' },
     { command: 'rollout.openWorldFile', when: inWorlds('viewItem =~ /^(world|scenario)/'), group: '1_open@1' },
+    { command: 'rollout.previewPrompt', when: all(TRUSTED, inWorlds(SIMULATED)), group: '1_open@2' },
     {
       command: 'rollout.runWorld',
       when: all(TRUSTED, inWorlds('viewItem =~ /^(world|scenario)/')),

@@ -8,5 +8,7 @@ export const TRY_VIEW_TYPE = 'rollout.try';
 export const WORLD_VIEW_TYPE = 'rollout.world';
 /** Scheme of read-only documents with parts of published scenarios. */
 export const SCENARIO_SCHEME = 'rollout-scenario';
+/** Scheme of read-only documents with the prompts of simulated worlds. */
+export const PROMPT_SCHEME = 'rollout-prompt';
 /** ID of the provider that offers the Rollout Studio MCP server to coding agents (VS Code 1.101 and later). */
 export const MCP_PROVIDER = 'rollout.mcp';

@@ -1,5 +1,7 @@
 /** Converts a look to a VS Code tree item. */
 import * as vscode from 'vscode';
+import { uriOf } from '../files/workspaceFiles.ts';
+import type { PromptPlace } from '../worlds/promptPreviews.ts';
 import type { Icon, ItemContent } from './itemContent.ts';
 
 export function treeItem(content: ItemContent, state: 'none' | 'closed' | 'open', id?: string): vscode.TreeItem {
@@ -22,4 +24,27 @@ export function treeItem(content: ItemContent, state: 'none' | 'closed' | 'open'
 
 function themeIcon({ id, color }: Icon): vscode.ThemeIcon {
   return color === undefined ? new vscode.ThemeIcon(id) : new vscode.ThemeIcon(id, new vscode.ThemeColor(color));
+}
+
+/** Opens a file at a 1-based position. `base`: a file in the same file system. */
+export function openPlace(
+  base: vscode.Uri,
+  { path, line, column }: { readonly path: string; readonly line: number; readonly column: number },
+): vscode.Command {
+  const at = new vscode.Position(line - 1, column - 1);
+  const selection = new vscode.Range(at, at);
+  return {
+    command: 'vscode.open',
+    title: 'Open Source',
+    arguments: [uriOf(base, path), { selection } satisfies vscode.TextDocumentShowOptions],
+  };
+}
+
+/** Shows the prompt of a simulated world at a heading. */
+export function previewPrompt(world: vscode.Uri, heading: string): vscode.Command {
+  return {
+    command: 'rollout.previewPrompt',
+    title: 'Preview World Prompt',
+    arguments: [{ prompt: world, heading } satisfies PromptPlace],
+  };
 }

@@ -5,9 +5,12 @@ import { StudioError } from '../../common/errors.ts';
 import type { CommandGroup } from '../services.ts';
 import type { WorldPanels } from './page/worldPanels.ts';
 import type { PickedWorld } from './pickScenario.ts';
-import type { WorkspaceWorlds } from './workspaceWorlds.ts';
+import { isPromptPlace, type PromptPlace, PromptPreviews } from './promptPreviews.ts';
+import type { WorkspaceWorld, WorkspaceWorlds } from './workspaceWorlds.ts';
 
-export type WorldCommand = 'rollout.openWorld' | 'rollout.openWorldFile' | 'rollout.runWorld';
+export { PromptPreviews };
+
+export type WorldCommand = 'rollout.openWorld' | 'rollout.openWorldFile' | 'rollout.previewPrompt' | 'rollout.runWorld';
 
 /** A scenario of a world as a batch was submitted with it. */
 export interface SubmittedScenarioRef {
@@ -17,7 +20,11 @@ export interface SubmittedScenarioRef {
   readonly scenario: string;
 }
 
-export function worldCommands(worlds: WorkspaceWorlds, panels: WorldPanels): CommandGroup<WorldCommand> {
+export function worldCommands(
+  worlds: WorkspaceWorlds,
+  panels: WorldPanels,
+  prompts: PromptPreviews,
+): CommandGroup<WorldCommand> {
   const chosen = async (argument: unknown): Promise<PickedWorld | undefined> => {
     if (isWorldNode(argument)) return argument;
     if (argument instanceof vscode.Uri) {
@@ -37,11 +44,39 @@ export function worldCommands(worlds: WorkspaceWorlds, panels: WorldPanels): Com
       const picked = await chosen(argument);
       if (picked !== undefined) await vscode.window.showTextDocument(picked.world.uri);
     },
+    'rollout.previewPrompt': async (argument) => {
+      const picked = isWorldNode(argument) ? argument.world : undefined;
+      const place = isPromptPlace(argument) ? argument : promptOf(picked ?? (await pickSimulated(worlds, argument)));
+      if (place !== undefined) await prompts.show(place);
+    },
     'rollout.runWorld': async (argument) => {
       const picked = await chosen(argument);
       if (picked !== undefined) await runBatch(worlds, picked);
     },
   };
+}
+
+function promptOf(world: WorkspaceWorld | undefined): PromptPlace | undefined {
+  return world === undefined ? undefined : { prompt: world.uri };
+}
+
+/** Returns the world of a file, or of the active editor; otherwise lets the user pick one that a model plays. */
+async function pickSimulated(worlds: WorkspaceWorlds, argument: unknown): Promise<WorkspaceWorld | undefined> {
+  const simulated = (await worlds.all()).filter(({ ref }) => ref.simulation !== undefined);
+  const file = argument instanceof vscode.Uri ? argument : vscode.window.activeTextEditor?.document.uri;
+  const open = simulated.find(({ uri }) => uri.toString() === file?.toString());
+  if (open !== undefined) return open;
+  if (simulated.length === 0)
+    throw new StudioError('not_found', 'No model plays a world of this workspace.', {
+      hint: 'Set `kind: simulated` in a world file.',
+    });
+  const items = simulated.map((world) => ({
+    label: world.ref.name,
+    description: vscode.workspace.asRelativePath(world.uri),
+    world,
+  }));
+  const title = { title: 'Preview World Prompt', placeHolder: 'Select a world' };
+  return (await vscode.window.showQuickPick(items, title))?.world;
 }
 
 /** Launches a batch file that uses the world, or lets the user choose one. */

@@ -45,11 +45,8 @@ export class WorkspaceWorlds {
   async read(uri: vscode.Uri): Promise<WorkspaceWorld | undefined> {
     const path = pathOf(uri);
     try {
-      const [{ worldRef }, text] = await Promise.all([
-        import('./worldRef.ts'),
-        workspaceFiles(folderOf(uri)).readText(path),
-      ]);
-      return { uri, ref: worldRef(path, text) };
+      const { readWorldRef } = await import('./worldRef.ts');
+      return { uri, ref: await readWorldRef(path, workspaceFiles(folderOf(uri))) };
     } catch (error) {
       this.log(`Worlds: ${uri.path}: ${errorText(error)}`);
       return undefined;

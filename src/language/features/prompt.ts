@@ -7,11 +7,10 @@ import { type InlayHint, InlayHintKind, type Range } from 'vscode-languageserver
 import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
 import { plural } from '../../common/text.ts';
-import { fillPrompt } from '../../config/prompt.ts';
+import { fillPrompt, isPromptPath } from '../../config/prompt.ts';
 import { endpointRefs } from '../diagnostics/served.ts';
 import { estimateTokens } from '../prompts/tokenEstimate.ts';
 import type { EndpointRef } from '../workspace/facts.ts';
-import { isPromptPath } from '../workspace/references.ts';
 import { datasetsFor, referencedFiles, referencingFiles } from '../workspace/relations.ts';
 import type { Workspace } from '../workspace.ts';
 

@@ -2,7 +2,6 @@
  * The files with the editor's open documents. Other files are read once and cached until a change is reported, so that
  * a check after a keystroke does not access the disk.
  */
-import { StudioError } from '../../common/errors.ts';
 import type { Files } from '../../config/files.ts';
 import { dirname } from '../../config/paths.ts';
 
@@ -166,14 +165,4 @@ export function trackReads(files: Files, paths: Set<string>, parse: NonNullable<
     list: (folder) => files.list(folder),
     parse,
   };
-}
-
-/** Returns undefined if the text cannot be read. */
-export async function textOf(files: Files, path: string): Promise<string | undefined> {
-  try {
-    return await files.readText(path);
-  } catch (error) {
-    if (StudioError.is(error)) return undefined;
-    throw error;
-  }
 }

@@ -3,6 +3,7 @@ import { type FileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
 import { COLUMNS } from '../../config/dataset/columns.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
+import { isPromptPath } from '../../config/prompt.ts';
 import { NESTED_WORLDS } from '../../config/schema/nestedWorld.ts';
 import { SIMULATION_PARTS } from '../../config/schema/simulatedWorld.ts';
 import type { ParsedFile, Path } from '../../config/source/parse.ts';
@@ -28,11 +29,6 @@ export interface Reference {
 
 const PLACEHOLDER = /\{\{\s*task\.([^{}]*?)\s*\}\}/g;
 const VARIABLE = /\$\{env:([A-Za-z_]\w*)\}/g;
-
-/** Returns whether a `prompt:` or `rubric:` is a file path. */
-export function isPromptPath(written: string): boolean {
-  return !written.includes('\n') && /\.(md|txt)\s*$/i.test(written);
-}
 
 export function referencesIn(parsed: ParsedFile, kind: FileKind): Reference[] {
   const root = parsed.value;

@@ -1,6 +1,7 @@
 /** Finds the tools of a document and their statistics, for all providers. */
+
 import * as vscode from 'vscode';
-import { StudioError } from '../../../common/errors.ts';
+import { textOf } from '../../../config/files.ts';
 import { folderOf, pathOf, workspaceFiles } from '../../files/workspaceFiles.ts';
 import { type ToolLocation, toolFileKind, toolLocations } from '../state/toolLocations.ts';
 import type { BatchStatistics, ToolStatistics } from '../state/toolStatistics.ts';
@@ -30,11 +31,7 @@ export class ToolLookup {
     if (cached === undefined || cached.version !== document.version || kind !== 'code') {
       const path = pathOf(document.uri);
       const files = workspaceFiles(folderOf(document.uri));
-      const readText = (file: string): Promise<string | undefined> =>
-        files.readText(file).catch((error: unknown) => {
-          if (StudioError.is(error)) return undefined; // deleted, or not text
-          throw error;
-        });
+      const readText = (file: string): Promise<string | undefined> => textOf(files, file);
       cached = { version: document.version, locations: toolLocations(kind, path, document.getText(), readText) };
       this.#locations.set(document, cached);
     }

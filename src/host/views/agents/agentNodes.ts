@@ -6,7 +6,11 @@ import { basename, dirname, joinPath } from '../../../config/paths.ts';
 import { BUILTINS } from '../../../config/schema/toolEntry.ts';
 import { type Path, parseFile } from '../../../config/source/parse.ts';
 import { moduleTools, type ReadText } from '../../../config/tools/toolModules.ts';
+import { toolsOfSources, worldToolSources } from '../../../config/tools/worldTools.ts';
+import { type SimulationRef, simulationRef } from '../../worlds/simulationRef.ts';
 import type { ItemContent } from '../itemContent.ts';
+import { partItem, promptItem } from '../worlds/promptNodes.ts';
+import { READ_AT_LAUNCH, toolCountText } from '../worlds/worldNodes.ts';
 
 /** A 1-based position in a file. */
 interface Location {
@@ -16,11 +20,13 @@ interface Location {
 }
 
 export interface AgentNode {
-  readonly kind: 'agent' | 'source' | 'tool';
+  readonly kind: 'agent' | 'source' | 'tool' | 'prompt';
   readonly item: ItemContent;
   /** Position that a click opens. */
   readonly location: Location;
   readonly children: readonly AgentNode[];
+  /** Of a simulated world: a click shows its prompt at this heading instead. */
+  readonly preview?: string;
 }
 
 /** @param worlds Paths of world files that batches use with the agent, whose tools are included. */
@@ -50,7 +56,8 @@ export async function agentNode(
   ];
   const name = typeof file['name'] === 'string' ? file['name'] : basename(path).replace(/\.agent\.\w+$/i, '');
   const model = isJsonObject(file['model']) && typeof file['model']['name'] === 'string' ? file['model']['name'] : '';
-  const count = (node: AgentNode | undefined): number => node?.children.length ?? 0;
+  const count = (node: AgentNode | undefined): number =>
+    node?.children.filter(({ kind }) => kind === 'tool').length ?? 0;
   // An attempt is in one of the worlds.
   const tools = own.reduce((sum, node) => sum + count(node), 0) + Math.max(0, ...reached.map(count));
   const kind = typeof team['kind'] === 'string' ? `${team['kind']} of ${members.length}` : '';
@@ -168,26 +175,47 @@ async function worldNode(path: string, readText: ReadText): Promise<AgentNode | 
   const text = await readText(path);
   const fallback = basename(path).replace(/\.world\.\w+$/i, '');
   if (text === undefined) return { kind: 'source', location, children: [], item: missing(fallback, path) };
-  const { value } = parseFile(path, text);
-  const file = isJsonObject(value) ? value : {};
+  const { parsed, sources } = await worldToolSources(path, text, readText);
+  const file = isJsonObject(parsed.value) ? parsed.value : {};
   const label = typeof file['name'] === 'string' ? file['name'] : fallback;
-  const tools =
-    typeof file['module'] === 'string'
-      ? ((await moduleTools(joinPath(dirname(path), file['module']), 'reached', readText)) ?? [])
-      : undefined; // those of its scenarios
-  const summary = tools === undefined ? '' : plural(tools.length, 'tool');
+  const simulation = simulationRef(parsed);
+  const { tools, complete } = toolsOfSources(sources);
+  const summary = [
+    ...(simulation === undefined ? ['world'] : ['simulated', simulation.domain]),
+    sources.length === 0 ? '' : toolCountText({ known: tools.length, complete }), // otherwise those of its scenarios
+  ].filter((each) => each !== '');
   return {
     kind: 'source',
     location,
-    children: (tools ?? []).map((tool) => toolNode(tool.name, tool, tool.description)),
+    children: [
+      ...(simulation === undefined ? [] : [promptNode(simulation, location)]),
+      ...tools.map((tool) => toolNode(tool.name, tool, tool.description)),
+    ],
     item: {
       label,
-      description: summary === '' ? 'world' : `world · ${summary}`,
-      tooltip: path,
+      description: summary.join(' · '),
+      tooltip: sources.length === 0 || complete ? path : `${path}\n${READ_AT_LAUNCH}`,
       icon: { id: 'globe' },
       context: 'toolWorld',
-      ariaLabel: `World ${label}${summary === '' ? '' : `, ${summary}`}`,
+      ariaLabel: [`World ${label}`, ...summary.filter((each) => each !== 'world')].join(', '),
     },
+  };
+}
+
+/** `location`: of the world file. */
+function promptNode(simulation: SimulationRef, location: Location): AgentNode {
+  return {
+    kind: 'prompt',
+    location,
+    preview: '',
+    item: promptItem(simulation),
+    children: simulation.parts.map((part) => ({
+      kind: 'prompt',
+      location: part.place ?? location,
+      ...(part.place === undefined ? { preview: part.heading } : {}),
+      item: partItem(part),
+      children: [],
+    })),
   };
 }
 

@@ -1,10 +1,12 @@
 /** The Agents and Tools view: agent files with their tools. Reads files only, without running anything. */
+
 import * as vscode from 'vscode';
-import { errorText, StudioError } from '../../../common/errors.ts';
+import { errorText } from '../../../common/errors.ts';
+import { textOf } from '../../../config/files.ts';
 import type { StudioFiles } from '../../files/studioFiles.ts';
 import { folderOf, pathOf, uriOf, workspaceFiles } from '../../files/workspaceFiles.ts';
 import type { Services } from '../../services.ts';
-import { treeItem } from '../treeItem.ts';
+import { openPlace, previewPrompt, treeItem } from '../treeItem.ts';
 import type { AgentNode } from './agentNodes.ts';
 
 interface AgentItem {
@@ -34,13 +36,10 @@ export class AgentTree implements vscode.TreeDataProvider<AgentItem> {
 
   getTreeItem({ node, uri }: AgentItem): vscode.TreeItem {
     const item = treeItem(node.item, node.children.length === 0 ? 'none' : node.kind === 'agent' ? 'open' : 'closed');
-    const { path, line, column } = node.location;
-    const at = new vscode.Position(line - 1, column - 1);
-    item.command = {
-      command: 'vscode.open',
-      title: 'Open Source',
-      arguments: [uriOf(uri, path), { selection: new vscode.Range(at, at) } satisfies vscode.TextDocumentShowOptions],
-    };
+    item.command =
+      node.preview === undefined
+        ? openPlace(uri, node.location)
+        : previewPrompt(uriOf(uri, node.location.path), node.preview);
     return item;
   }
 
@@ -64,14 +63,7 @@ export class AgentTree implements vscode.TreeDataProvider<AgentItem> {
     try {
       const { agentNode } = await import('./agentNodes.ts');
       const path = pathOf(uri);
-      const readText = async (module: string): Promise<string | undefined> => {
-        try {
-          return await files.readText(module);
-        } catch (error) {
-          if (StudioError.is(error)) return undefined;
-          throw error;
-        }
-      };
+      const readText = (module: string): Promise<string | undefined> => textOf(files, module);
       return { uri, node: await agentNode(path, await files.readText(path), worlds, readText) };
     } catch (error) {
       this.#services.log.warn(`Agents view: ${uri.path}: ${errorText(error)}`);

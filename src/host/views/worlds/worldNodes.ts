@@ -2,7 +2,7 @@
 import type { ScenarioSummary } from '../../../client/published/worlds.ts';
 import { oneLine, plural } from '../../../common/text.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
-import type { WorldRef } from '../../worlds/worldRef.ts';
+import type { ToolCount, WorldRef } from '../../worlds/worldRef.ts';
 import { passRateText } from '../batches/batchNodes.ts';
 import type { ItemContent } from '../itemContent.ts';
 
@@ -16,6 +16,14 @@ export const KIND_NAMES: Readonly<Record<string, string>> = {
   code: 'code',
 };
 
+/** Why not all tools of a world are counted. */
+export const READ_AT_LAUNCH = 'Tools of MCP servers and recordings are read when a batch is submitted.';
+
+/** Returns e.g. `9 tools`, `3+ tools` if more are read when a batch is submitted, or nothing. */
+export function toolCountText({ known, complete }: ToolCount): string {
+  return complete ? plural(known, 'tool') : known === 0 ? '' : `${known}+ tools`;
+}
+
 /** A task of a world: of its published scenario, or of the batches that use the world. */
 export interface WorldTask {
   readonly id: string;
@@ -26,6 +34,8 @@ export interface WorldTask {
 export function worldItem(ref: WorldRef, scenarios: number | undefined, last: BatchRow | undefined): ItemContent {
   const description = [
     KIND_NAMES[ref.kind] ?? ref.kind,
+    ref.simulation?.domain ?? '',
+    ref.tools === undefined ? '' : toolCountText(ref.tools),
     ref.scenario ?? (scenarios === undefined ? '' : plural(scenarios, 'scenario')),
     ref.recordings === undefined ? '' : plural(ref.recordings.length, 'recording'),
     last === undefined ? '' : passRateText(last),
@@ -40,12 +50,13 @@ export function worldItem(ref: WorldRef, scenarios: number | undefined, last: Ba
       ref.from,
       ...(ref.recordings ?? []).slice(0, MAX_LISTED),
       last === undefined ? undefined : `Last batch: ${last.name}`,
+      ref.tools?.complete === false ? READ_AT_LAUNCH : undefined,
       ref.problem,
     ]
       .filter((line) => line !== undefined)
       .join('\n'),
     icon: ref.problem === undefined ? { id: 'globe' } : { id: 'warning', color: 'list.warningForeground' },
-    context: ref.from === undefined ? 'world' : 'world.scenarios',
+    context: ref.simulation !== undefined ? 'world.simulated' : ref.from === undefined ? 'world' : 'world.scenarios',
     ariaLabel: `World ${ref.name}${description === '' ? '' : `, ${description}`}`,
   };
 }

@@ -5,8 +5,9 @@ import { errorText, StudioError } from '../../../common/errors.ts';
 import { plural } from '../../../common/text.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
 import { pathOf } from '../../files/workspaceFiles.ts';
+import type { PromptPartRef, SimulationRef } from '../../worlds/simulationRef.ts';
 import type { WorkspaceWorld, WorkspaceWorlds } from '../../worlds/workspaceWorlds.ts';
-import { treeItem } from '../treeItem.ts';
+import { openPlace, previewPrompt, treeItem } from '../treeItem.ts';
 import { noteItem, scenarioItem, type WorldTask, worldItem, worldTaskItem } from './worldNodes.ts';
 
 /** Scenarios that are added at once. */
@@ -21,6 +22,16 @@ export interface ScenarioNode {
   readonly kind: 'scenario';
   readonly world: WorkspaceWorld;
   readonly scenario: ScenarioSummary;
+}
+interface PromptNode {
+  readonly kind: 'prompt';
+  readonly world: WorkspaceWorld;
+  readonly simulation: SimulationRef;
+}
+interface PartNode {
+  readonly kind: 'part';
+  readonly world: WorkspaceWorld;
+  readonly part: PromptPartRef;
 }
 interface TaskNode {
   readonly kind: 'task';
@@ -39,7 +50,7 @@ interface NoteNode {
   readonly hint: string;
   readonly isProblem: boolean;
 }
-type Node = WorldNode | ScenarioNode | TaskNode | MoreNode | NoteNode;
+type Node = WorldNode | PromptNode | PartNode | ScenarioNode | TaskNode | MoreNode | NoteNode;
 
 export class WorldTree implements vscode.TreeDataProvider<Node> {
   readonly #worlds: WorkspaceWorlds;
@@ -78,7 +89,7 @@ export class WorldTree implements vscode.TreeDataProvider<Node> {
     this.#changed.fire(of);
   }
 
-  getTreeItem(node: Node): vscode.TreeItem {
+  getTreeItem(node: Node): vscode.TreeItem | Promise<vscode.TreeItem> {
     switch (node.kind) {
       case 'world': {
         const { uri, ref } = node.world;
@@ -87,6 +98,9 @@ export class WorldTree implements vscode.TreeDataProvider<Node> {
         item.command = { command: 'rollout.openWorld', title: 'Open World', arguments: [node] };
         return item;
       }
+      case 'prompt':
+      case 'part':
+        return promptTreeItem(node);
       case 'scenario': {
         const { world, scenario } = node;
         const state = scenario.tasks.length === 0 ? 'none' : 'closed';
@@ -119,6 +133,8 @@ export class WorldTree implements vscode.TreeDataProvider<Node> {
           return await this.#inWorld(node);
         case 'scenario':
           return scenarioTasks(node.world, node.scenario);
+        case 'prompt':
+          return node.simulation.parts.map((part) => ({ kind: 'part', world: node.world, part }));
         default:
           return [];
       }
@@ -153,9 +169,12 @@ export class WorldTree implements vscode.TreeDataProvider<Node> {
     const { ref } = world;
     if (ref.from === undefined) {
       const tasks = await this.#worlds.batchTasks(ref);
-      return tasks.length === 0
-        ? [note('No batch of this workspace uses it', 'Create one with Rollout: New Batch….', false)]
-        : tasks.map((task) => ({ kind: 'task', world, task }));
+      return [
+        ...promptOf(world),
+        ...(tasks.length === 0
+          ? [note('No batch of this workspace uses it', 'Create one with Rollout: New Batch….', false)]
+          : tasks.map((task): Node => ({ kind: 'task', world, task }))),
+      ];
     }
     const published = await this.#worlds.published(world);
     if (this.#counts.get(ref.path) !== published.scenarios.length) {
@@ -177,6 +196,26 @@ export class WorldTree implements vscode.TreeDataProvider<Node> {
       ...(left === 0 ? [] : [{ kind: 'more' as const, of, left }]),
     ];
   }
+}
+
+/** Returns the item of a prompt, or of a part of it. */
+async function promptTreeItem(node: PromptNode | PartNode): Promise<vscode.TreeItem> {
+  const { uri, ref } = node.world;
+  const { partItem, promptItem } = await import('./promptNodes.ts');
+  if (node.kind === 'prompt') {
+    const item = treeItem(promptItem(node.simulation), 'closed', `${ref.path}/prompt`);
+    item.command = previewPrompt(uri, '');
+    return item;
+  }
+  const { heading, place } = node.part;
+  const item = treeItem(partItem(node.part), 'none');
+  item.command = place === undefined ? previewPrompt(uri, heading) : openPlace(uri, place);
+  return item;
+}
+
+function promptOf(world: WorkspaceWorld): Node[] {
+  const { simulation } = world.ref;
+  return simulation === undefined ? [] : [{ kind: 'prompt', world, simulation }];
 }
 
 function scenarioTasks(world: WorkspaceWorld, scenario: ScenarioSummary): Node[] {

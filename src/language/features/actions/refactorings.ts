@@ -2,8 +2,8 @@
 import { type CodeAction, CodeActionKind, type Range } from 'vscode-languageserver-types';
 import { fileKind } from '../../../common/fileKinds.ts';
 import { basename, dirname, joinPath, relative } from '../../../config/paths.ts';
+import { isPromptPath } from '../../../config/prompt.ts';
 import type { Path } from '../../../config/source/parse.ts';
-import { isPromptPath } from '../../workspace/references.ts';
 import { lspRange } from '../../workspace/text.ts';
 import { valueAt } from '../../workspace/valueAt.ts';
 import type { Workspace } from '../../workspace.ts';

@@ -132,14 +132,26 @@ describe('an agent’s item', () => {
     const node = await agentNode(
       '/w/agents/desk.agent.yaml',
       (await readText('/w/agents/desk.agent.yaml')) ?? '',
-      ['library', 'library-faults', 'rooms'].map((world) => `/w/worlds/${world}.world.yaml`),
+      ['library', 'library-faults', 'rooms', 'library-sim', 'library-overlay'].map(
+        (world) => `/w/worlds/${world}.world.yaml`,
+      ),
       readText,
     );
     const [world] = node.children;
     assert.match(node.item.description ?? '', / · 9 tools$/);
     assert.deepEqual(
       node.children.map(({ item }) => item.description),
-      ['world · 9 tools', 'world · 9 tools', 'world'],
+      ['world · 9 tools', 'world · 9 tools', 'world', 'simulated · mcp · 9 tools', 'simulated · mcp · 9 tools'],
+    );
+    const [prompt, tool] = node.children[3]?.children ?? [];
+    assert.equal(tool?.location.path, '/w/worlds/simulation/tools.json', 'its definition');
+    assert.deepEqual(
+      prompt?.children.map(({ item, preview, location }) => [item.label, item.description, preview ?? location.path]),
+      [
+        ['Task', 'of the domain mcp', 'Task'],
+        ['Actions', 'of the domain mcp', 'Actions'],
+        ['Initial State', 'simulation/state.md', '/w/worlds/simulation/state.md'],
+      ],
     );
     assert.ok(world !== undefined);
     assert.ok(

@@ -30,6 +30,36 @@ describe('a world file', () => {
     assert.equal(item.description, 'recorded · 2 recordings');
     assert.equal(item.tooltip, '/w/r.world.yaml\nb0123456789abcdefg\ntau.json');
   });
+  it('says what a simulated world is told, and where it is written', () => {
+    const text = `name: sim
+kind: simulated
+domain: search
+tools: [{ mcp: { command: x } }]
+actions: prompts/actions.md
+state: { sql: { database: library.sqlite } }
+demonstrations: { recorded: [last/a/1, last/b/1] }
+instruction: |
+  The second renewal
+  fails.
+`;
+    const { simulation } = worldRef('/w/sim.world.yaml', text);
+    assert.equal(simulation?.domain, 'search');
+    assert.deepEqual(
+      simulation.parts.map(({ part, about, place }) => [part, about, place && `${place.path}:${place.line}`]),
+      [
+        ['task', 'of the domain search', undefined],
+        ['actions', 'prompts/actions.md', '/w/prompts/actions.md:1'],
+        ['state', 'rows of library.sqlite', '/w/sim.world.yaml:6'],
+        ['demonstrations', 'recorded in last/a/1, last/b/1', '/w/sim.world.yaml:7'],
+        ['instruction', 'The second renewal fails.', '/w/sim.world.yaml:8'],
+      ],
+    );
+    assert.equal(worldRef('/w/m.world.yaml', 'kind: module').simulation, undefined);
+    assert.deepEqual(
+      worldRef('/w/h.world.yaml', 'kind: simulated\nstate: 3\n').simulation?.parts.map(({ part }) => part),
+      ['task', 'actions', 'state'],
+    );
+  });
   it('is read as far as it is written', () => {
     const { name, kind, problem } = worldRef('/w/half.world.yaml', 'kind: [');
     assert.deepEqual([name, kind, problem !== undefined], ['half', '', true]);
@@ -45,6 +75,17 @@ describe('items of the Worlds view', () => {
     assert.equal(worldItem(ref, 1000, last).description, 'code · 1000 scenarios · pass@1 0.25');
     assert.equal(worldItem({ ...ref, scenario: 'harbor' }, 1000, undefined).description, 'code · harbor');
     assert.equal(worldItem(worldRef('/w/a.world.yaml', 'kind: ['), undefined, undefined).icon?.id, 'warning');
+  });
+  it('say the domain of a simulated world, and how many tools its files have', () => {
+    const simulated = worldRef('/w/sim.world.yaml', 'kind: simulated\n');
+    const shown = (known: number, complete: boolean): string =>
+      worldItem({ ...simulated, tools: { known, complete } }, undefined, undefined).description ?? '';
+    assert.equal(shown(9, true), 'simulated · mcp · 9 tools');
+    assert.equal(shown(3, false), 'simulated · mcp · 3+ tools');
+    assert.equal(shown(0, false), 'simulated · mcp');
+    const item = worldItem({ ...simulated, tools: { known: 0, complete: false } }, undefined, undefined);
+    assert.match(item.tooltip ?? '', /Tools of MCP servers and recordings are read when a batch is submitted/);
+    assert.equal(item.context, 'world.simulated');
   });
   it('name a scenario by the key that tasks use, if that is another one', () => {
     const scenario = { key: 'e_commerce_33', name: 'E-Commerce 33', description: 'Sells.', tasks: ['a'] };
