@@ -80,10 +80,14 @@ describe('the fidelity page', { timeout: 300_000 }, () => {
       });
     }));
 
-  it('fills while the batch runs', () =>
+  it('fills while the batch runs, and says when it has ended', () =>
     open('live', async (page) => {
       await shows(page, '10 of 10 calls');
       await page.evaluate("window.dispatchEvent(new Event('story-more'))");
       await shows(page, '20 of 20 calls');
+      const status = page.locator('.fidelity-head').getByRole('status');
+      await status.getByText('2 of 2 rollouts done').waitFor();
+      await page.evaluate("window.dispatchEvent(new Event('story-end'))");
+      await status.waitFor({ state: 'detached' });
     }));
 });

@@ -16,7 +16,7 @@ export const FAULTS: Readonly<Record<PredictionFault | 'right', readonly [sign: 
     deterministic: ['≠', 'deterministic', 'Values that follow from what was seen before'],
     existing: ['≈', 'pre-existing', 'Data of the environment that nobody had seen: the form is wrong'],
     runtime: ['~', 'runtime', 'Times and IDs made at run time: the form is wrong'],
-    right: ['=', 'right', 'It agrees'],
+    right: ['=', 'as predicted', 'Nothing is wrong'],
   };
 
 export function faultIn(call: FidelityCall): PredictionFault | 'right' {

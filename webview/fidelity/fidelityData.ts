@@ -137,6 +137,10 @@ export class FidelityData extends StreamData {
           for (const row of rows) this.rows.set(row.rollout, row);
           this.#readSoon();
         },
+        events: (events) => {
+          // The batch ends after its last row.
+          if (events.some(({ kind }) => kind === 'batch.end')) void this.load(this.#readState());
+        },
         head: () => {
           if (this.rows.size === 0) this.head();
           this.#readSoon(0);
@@ -171,13 +175,20 @@ export class FidelityData extends StreamData {
     };
     await Promise.all([
       ...Array.from({ length: AT_ONCE }, reader),
-      ...(this.loading === 'loading' ? [] : [this.api.batch(this.#id, this.signal).then((row) => (this.batch = row))]),
+      ...(this.loading === 'loading' ? [] : [this.#readState()]),
     ]);
     this.#publish();
     this.#isReading = false;
     this.head();
     if ([...this.rows.values()].some(({ rollout, last }) => last > (this.#read.get(rollout)?.model.last ?? 0)))
       this.#readSoon();
+  }
+
+  /** A response may arrive after that of a later request. */
+  async #readState(): Promise<void> {
+    const row = await this.api.batch(this.#id, this.signal);
+    if (row.last >= (this.batch?.last ?? 0)) this.batch = row;
+    this.touch();
   }
 
   #publish(): void {

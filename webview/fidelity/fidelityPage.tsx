@@ -337,7 +337,8 @@ function OnlyChip({ name, onClear }: { readonly name: string; readonly onClear: 
 }
 
 /** The figures of all calls. */
-function Tiles({ data: { calls, rows } }: { readonly data: FidelityData }) {
+function Tiles({ data: { calls, rows, definition } }: { readonly data: FidelityData }) {
+  const judged = definition?.judged === true;
   const tally = new PredictionTally();
   for (const call of calls) tally.add(call);
   const { accuracy, failed } = tally.accuracy('all');
@@ -350,7 +351,7 @@ function Tiles({ data: { calls, rows } }: { readonly data: FidelityData }) {
       <Quantity value={accuracy === null ? '–' : percent(accuracy)} unit="accuracy" />
       <Quantity value={`${count(right)}/${count(calls.length)}`} unit="calls right" />
       {failed > 0 && <Quantity value={count(failed)} unit="without a prediction" />}
-      {tokens > 0 && <Quantity value={compact(tokens)} unit="tokens of the world and its judge" />}
+      {tokens > 0 && <Quantity value={compact(tokens)} unit={`tokens of the world${judged ? ' and its judge' : ''}`} />}
       {costs.length > 0 && <Quantity value={`$${costs.reduce((sum, cost) => sum + cost, 0).toFixed(4)}`} unit="cost" />}
     </div>
   );

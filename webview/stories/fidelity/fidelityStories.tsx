@@ -1,4 +1,5 @@
 /** The fidelity page in all its states. */
+import type { BatchRow } from '../../../src/protocol/client.ts';
 import type { PageVerb } from '../../../src/protocol/page.ts';
 import { FidelityPage } from '../../fidelity/fidelityPage.tsx';
 import { storyHost } from '../../host/story.ts';
@@ -55,17 +56,23 @@ story('fidelity', 'linked', () => {
   return <FidelityPage can={CAN} host={host} place={{ page: 'fidelity', batch: 'b1' }} />;
 });
 
-/** The second rollout ends when a test asks for it. */
+/** The second rollout ends when a test asks for it, and later the batch. */
 story('fidelity', 'live', () => {
   const all = sampleFidelity({ rollouts: 2, calls: 10 });
   const [first, second] = all.rows;
   if (first === undefined || second === undefined) throw new TypeError('there are two rollouts');
+  const batch: BatchRow = { ...all.batch, state: 'running' };
   const host = storyHost({
     ...all,
-    batch: { ...all.batch, state: 'running' },
+    batch,
     rows: [first, { ...second, state: 'queued', last: 0 }],
   });
   const more = (): void => host.pushRows([{ ...second, rev: 3 }]);
+  const end = (): void => {
+    Object.assign(batch, { state: 'ended', last: batch.last + 1 });
+    host.push('b1', [{ seq: batch.last, v: 1, at: batch.created_at, kind: 'batch.end', data: { reason: 'done' } }]);
+  };
   window.addEventListener('story-more', more, { once: true });
+  window.addEventListener('story-end', end, { once: true });
   return <FidelityPage can={CAN} host={host} place={{ page: 'fidelity', batch: 'b1' }} />;
 });
