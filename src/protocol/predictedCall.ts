@@ -14,8 +14,8 @@ export const predictedCall = z.object({
   arguments: json,
   /** Whether these are not the arguments of the call, so that there is nothing to compare. */
   edited: z.literal(true).optional(),
-  /** The world that predicts, and its model. */
-  world: z.object({ name: z.string(), file: z.string(), model: z.string() }),
+  /** The world that predicts, and its model. Absent for a world that answers from recordings. */
+  world: z.object({ name: z.string(), file: z.string(), model: z.string().optional() }),
   /** How many earlier calls the world was told. */
   before: z.number().int(),
   /** What the agent would get. Absent if the world failed; then `error` says why. */

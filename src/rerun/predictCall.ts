@@ -1,36 +1,29 @@
 /**
- * Predicts a call of a rollout: a world that a model plays is told the calls before it, as the agent saw them, and
- * answers it. The call may be recorded, imported, or held before it is made. Nothing is recorded.
+ * Predicts a call of a rollout: a world that a model plays, or that answers from recordings, is told the calls before
+ * it, as the agent saw them, and answers it. The call may be recorded, imported, or held before it is made. Nothing is
+ * recorded, and nothing real is opened or called.
  */
-
-import path from 'node:path';
-import { workspaceRoot } from '../client/workspace.ts';
 import { StudioError } from '../common/errors.ts';
 import { seedOf } from '../common/hash.ts';
 import type { Json } from '../common/json.ts';
-import { redactor } from '../common/redaction/redactor.ts';
-import { DEFAULTS } from '../config/defaults.ts';
-import { envNamesIn } from '../config/env.ts';
-import type { SubmittedSimulatedWorld } from '../config/submission.ts';
-import { submittedSimulatedWorld } from '../config/submit/sections.ts';
 import type { Api } from '../protocol/api.ts';
 import type { PredictedCall } from '../protocol/predictedCall.ts';
-import type { ModelReply, SideQuestion } from '../rollout/ports.ts';
-import { worldSeed } from '../rollout/world.ts';
-import { callSeed } from '../trace/callSeed.ts';
+import type { ModelReply, SideQuestion, ToolHost, WorldSession } from '../rollout/ports.ts';
+import { ClassedError } from '../trace/classedError.ts';
 import { textOf } from '../trace/model/messages.ts';
 import { seenResponse } from '../trace/model/seenResponse.ts';
 import type { ToolSpan } from '../trace/model/spans.ts';
 import { callDifference } from '../trace/prediction/callDifference.ts';
 import type { PredictionDifference } from '../trace/prediction/difference.ts';
 import type { Usage } from '../trace/schema.ts';
+import { SimulatedSession } from '../worlds/simulated/open.ts';
 import { callOnce } from './callTool.ts';
-import { readWorldFile } from './drive/scenarioWorld.ts';
 import { observedBefore, tellObserved } from './observedCalls.ts';
+import { type Predictor, readPredictor } from './predictor.ts';
 import { type RolloutRecord, readRecord, toolCallAt } from './recordedCall.ts';
 import { withoutSecrets } from './toolValues.ts';
-import { withTryEnvironment, workspaceSandbox } from './tryEnvironment.ts';
-import { openSession, type TaskWorld } from './tryInWorld.ts';
+import { withTryEnvironment } from './tryEnvironment.ts';
+import { openSession } from './tryInWorld.ts';
 
 /** Asks the world's model now. Throws ClassedError, or StudioError `config` if values are missing. */
 export type AskModel = (question: SideQuestion, seed: number, signal: AbortSignal) => Promise<ModelReply>;
@@ -69,15 +62,9 @@ export async function predictCall(
 ): Promise<Prediction> {
   const record = await readRecord(api, rollout, signal);
   const span = toolCallAt(record, seq);
-  const from = await readPredictor(record, span, options);
-  const { model } = from.world;
-  // Names and addresses of models are not secret.
-  const secret = JSON.stringify([model.api_key, model.headers]);
-  const secrets = redactor(envNamesIn(secret).map((name) => options.env[name] ?? ''));
-  return await withoutSecrets(secrets, () => predict(record, span, from, options, signal));
+  const from = await readPredictor(api, record, span, options, signal);
+  return await withoutSecrets(from.secrets, () => predict(record, span, from, options, signal));
 }
-
-type Predictor = TaskWorld & { readonly world: SubmittedSimulatedWorld };
 
 async function predict(
   record: RolloutRecord,
@@ -100,9 +87,10 @@ async function predict(
           hint: `Its tools: ${session.specs.map((one) => one.name).join(', ')}.`,
         });
       const before = tellObserved(session, await observedBefore(record, span));
-      print(`Asking ${world.model.name} what ${name} returns, after ${before} earlier calls…`);
+      const model = world.kind === 'simulated' ? world.model.name : undefined;
+      print(`Asking ${model ?? world.name} what ${name} returns, after ${before} earlier calls…`);
       const { result, error } = await callOnce(
-        session,
+        hostOf(session, edited === undefined ? from.real : undefined),
         spec,
         {
           id: span.start.data.call,
@@ -129,7 +117,7 @@ async function predict(
         tool: name,
         arguments: args,
         ...(edited === undefined ? {} : { edited: true }),
-        world: { name: world.name, file: world.file, model: world.model.name },
+        world: { name: world.name, file: world.file, ...(model === undefined ? {} : { model }) },
         before,
         ...(result === undefined ? {} : { prediction: result }),
         ...(error === undefined ? {} : { error }),
@@ -146,36 +134,21 @@ async function predict(
   });
 }
 
-/** Reads the world file and what opens it for the task of the rollout. */
-async function readPredictor(
-  { info, model }: RolloutRecord,
-  span: ToolSpan,
-  { world: file, cwd }: PredictOptions,
-): Promise<Predictor> {
-  const loaded = await readWorldFile(file, cwd);
-  const root = workspaceRoot(path.resolve(cwd, file), cwd);
-  if (loaded.kind !== 'simulated')
-    throw new StudioError('usage', `The world ${loaded.file.name} has no model that predicts (kind: ${loaded.kind}).`, {
-      hint: 'Use a world file with `kind: simulated`. To make the call again in its own world, leave out --predict.',
-    });
-  if (loaded.worlds.real !== undefined)
-    throw new StudioError(
-      'usage',
-      `The world ${loaded.file.name} has a real world, which predictions must not reach.`,
-      {
-        hint: 'Use a world file without `real`, whose `tools` have the definitions.',
-      },
-    );
-  const { seed = DEFAULTS.seed } = model.start?.data ?? {};
+/** Makes the call in a session. A recorded failure is what the agent would get. */
+function hostOf(session: WorldSession, real: Json | undefined): ToolHost {
   return {
-    root,
-    world: submittedSimulatedWorld(loaded, root),
-    task: info.task,
-    seed: worldSeed(info.task, seed),
-    callSeed: callSeed(model, span, seed),
-    seconds: DEFAULTS.limits.tool_seconds,
-    sandbox: workspaceSandbox(root),
-    blobs: new Map(),
+    specs: session.specs,
+    call: async (call, context) => {
+      try {
+        return session instanceof SimulatedSession
+          ? await session.call(call, context, real)
+          : await session.call(call, context);
+      } catch (error) {
+        if (!(error instanceof ClassedError) || error.recorded === undefined) throw error;
+        return { response: error.recorded.response, source: 'recorded' };
+      }
+    },
+    close: () => session.close(),
   };
 }
 

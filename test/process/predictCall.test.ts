@@ -1,5 +1,6 @@
 /** `rollout call --predict`: a world that a model plays says what a call returns, and nothing is recorded. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Json, JsonObject } from '../../src/common/json.ts';
 import { answerText, type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
@@ -167,5 +168,94 @@ describe('rollout call --predict', { timeout: 180_000 }, () => {
     assert.equal(silent.code, 1);
     const result = JSON.parse(silent.stdout) as Predicted;
     assert.deepEqual([result.error?.class, result.prediction, result.asked], ['world_error', undefined, 3]);
+  });
+
+  it('asks only the model of a hybrid, opens nothing real, and knows the real answer of an overlay', async () => {
+    const opened = workspace.path('opened');
+    workspace.write(
+      'shelf.ts',
+      `import { appendFileSync } from 'node:fs';
+import { tool } from 'rollout-studio';
+import { z } from 'zod';
+export const left = tool({ description: 'Counts.', input: z.object({}), effect: 'pure', run: () => ({ left: 3 }) });
+export const lend = tool({ description: 'Lends.', input: z.object({}), effect: 'restorable', run: () => 'lent' });
+export const open = () => {
+  appendFileSync(${JSON.stringify(opened)}, 'x');
+  return { state: {}, tools: { left, lend } };
+};
+`,
+    );
+    workspace.write(
+      'shelf.world.yaml',
+      JSON.stringify({ version: 1, name: 'shelf', kind: 'module', module: 'shelf.ts' }),
+    );
+    const hybrid = (route: JsonObject[]): JsonObject => ({
+      kind: 'simulated',
+      model: { endpoint: world.url, name: 'world-model' },
+      real: { world: 'shelf.world.yaml' },
+      route,
+    });
+    let replies = 0;
+    reply = () => `reply ${++replies}`;
+    const file = workspace.batch('hybrid', {
+      endpoint: 'demo:',
+      tasks: [{ id: 'a', question: 'call left {}\ncall lend {}\ncall left {}\nanswer done', answer: 'done' }],
+      world: hybrid([{ tools: ['left'], by: 'overlay' }]),
+      batch: { scorer: { kind: 'exact' }, sandbox: 'off' },
+    });
+    const { batch } = await workspace.json<{ batch: string }>('run', file);
+    const [row] = await workspace.rows(batch);
+    const rollout = row?.rollout ?? '';
+    const [first, lend, last] = ofKind(await workspace.events(rollout), 'tool.start').map(({ seq }) => seq);
+    const predict = (seq = 0, ...more: string[]) =>
+      workspace.json<Predicted>('call', `${rollout}@${seq}`, '--predict', 'hybrid.world.yaml', ...more);
+    const openings = readFileSync(opened, 'utf8').length;
+    const bodies = world.seen.length;
+
+    // The agent saw the real answer of the first one: the model predicts it without knowing it.
+    const real = await predict(first);
+    assert.deepEqual([real.before, real.prediction, real.real], [0, 'reply 3', { left: 3 }]);
+    assert.doesNotMatch(texts().at(-1) ?? '', /Real Result/);
+    assert.deepEqual([(await predict(lend)).prediction, (await predict(last)).prediction], ['reply 4', 'reply 5']);
+    assert.match(texts().at(-1) ?? '', /\*\*Real Result:\*\*\n\{"left":3\}/);
+    assert.match(texts()[0] ?? '', /# Tools\n.*"left".*\n.*"lend".*\n\n# Real Results/);
+    await predict(last, '--arguments', workspace.write('args.json', '{"shelf": 2}'));
+    assert.doesNotMatch(texts().at(-1) ?? '', /Real Result/, 'what is recorded is not the answer to other arguments');
+    assert.equal(world.seen.length - bodies, 4);
+    assert.equal(readFileSync(opened, 'utf8').length, openings, 'the real world was never opened');
+  });
+
+  it('predicts by recordings: what was answered in the same place, or that nobody knows', async () => {
+    const run = async (name: string, expression: string) => {
+      const file = workspace.batch(name, {
+        endpoint: 'demo:',
+        agent: { tools: [{ builtin: ['calculator'] }] },
+        tasks: [{ id: 'sum', question: `call calculate {"expression": "${expression}"}\nanswer x`, answer: 'x' }],
+      });
+      const { batch } = await workspace.json<{ batch: string }>('run', file);
+      const [row] = await workspace.rows(batch);
+      const [start] = ofKind(await workspace.events(row?.rollout ?? ''), 'tool.start');
+      return { batch, place: `${row?.rollout ?? ''}@${start?.seq ?? 0}` };
+    };
+    const recorded = await run('recorded', '1 + 1');
+    const recording: JsonObject = { version: 1, name: 'tape', kind: 'recorded', from: [recorded.batch] };
+    workspace.write('tape.world.yaml', JSON.stringify(recording));
+    const known = await run('known', '1 + 1');
+    const bodies = world.seen.length;
+    const same = await workspace.json<Predicted>('call', known.place, '--predict', 'tape.world.yaml');
+    assert.deepEqual([same.prediction, same.difference?.places, same.asked], [same.real, [], 0]);
+    const { stdout } = await workspace.run('call', known.place, '--predict', 'tape.world.yaml');
+    assert.match(stdout, /Predicted by tape \(recorded\):/);
+    const other = await run('unknown', '2 + 2');
+    const unknown = await workspace.run('call', other.place, '--predict', 'tape.world.yaml', '--json');
+    assert.equal(unknown.code, 1);
+    assert.match(unknown.stdout, /This call is not in the recording/);
+    assert.equal(world.seen.length, bodies, 'no model is asked');
+
+    const otherwise = { world: 'calc.world.yaml' };
+    workspace.write('tape.world.yaml', JSON.stringify({ ...recording, otherwise }));
+    reply = () => '4';
+    const model = await workspace.json<Predicted>('call', other.place, '--predict', 'tape.world.yaml');
+    assert.deepEqual([model.prediction, model.asked], ['4', 1]);
   });
 });

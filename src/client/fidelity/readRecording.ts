@@ -33,7 +33,7 @@ export async function readRecording(
   for await (const page of api.allEvents(rollout, signal))
     model.push(await Promise.all(page.map((event) => unspill(readEvent(event), read))));
   const recording = recordingOf(model, {
-    tools: await toolsOf(api, model, signal),
+    tools: await seenTools(api, model, signal),
     without: original === undefined ? new Set() : teamTools(original),
     ...(original === undefined ? { only: alone } : {}),
   });
@@ -42,7 +42,7 @@ export async function readRecording(
 }
 
 /** Returns the tools that models saw, each once. */
-async function toolsOf(api: Api, model: TrajectoryModel, signal: AbortSignal): Promise<RecordedTool[]> {
+export async function seenTools(api: Api, model: TrajectoryModel, signal: AbortSignal): Promise<RecordedTool[]> {
   const lists = new Set(
     model.events.flatMap((event) =>
       event.kind === 'model.start' && !('unknown' in event) && event.data.tools !== undefined ? [event.data.tools] : [],

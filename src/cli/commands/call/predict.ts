@@ -34,7 +34,7 @@ export async function predict(context: Context, { rollout, seq, ...of }: CallToP
 
 function show({ print, log }: Context, predicted: Prediction): void {
   const { prediction, error, thinking, real, difference, edited, world, before, asked, usage, ms } = predicted;
-  print(`Predicted by ${world.name} (${world.model}):`);
+  print(`Predicted by ${world.name} (${world.model ?? 'recorded'}):`);
   print(error === undefined ? valueText(prediction ?? null, true) : `✗ ${errorText(error)}`);
   if (thinking !== undefined) print(`\nIts thinking:\n${thinking.trim()}`);
   if (real !== undefined) {

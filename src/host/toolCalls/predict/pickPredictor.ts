@@ -14,6 +14,7 @@ export interface PredictingWorld {
 /** Key of the workspace's memory: the path of the world of the last prediction. */
 const LAST = 'rollout.predictingWorld';
 const MAX_FILES = 1000;
+const PREDICTING: ReadonlySet<string> = new Set(['simulated', 'recorded']);
 
 /**
  * `choose`: lets the user pick even if a world was used before. Returns undefined if the user cancels. Throws
@@ -24,7 +25,7 @@ export async function pickPredictor(memory: vscode.Memento, choose: boolean): Pr
   const [only, ...others] = worlds;
   if (only === undefined)
     throw new StudioError('not_found', 'No world of this workspace can predict a call.', {
-      hint: 'Add a world file (*.world.yaml) with `kind: simulated`. The sample workspace has one.',
+      hint: 'Add a world file (*.world.yaml) of kind `simulated` or `recorded`. The sample workspace has one.',
     });
   const last = memory.get<string>(LAST);
   const remembered = worlds.find(({ path }) => path === last);
@@ -51,7 +52,7 @@ async function pick(
   return chosen?.world;
 }
 
-/** Returns the worlds that a model plays, by path. */
+/** Returns the worlds that a model plays, or that answer from recordings, by path. */
 async function predictingWorlds(): Promise<PredictingWorld[]> {
   const folders = (vscode.workspace.workspaceFolders ?? [])
     .map(({ uri }) => uri)
@@ -63,7 +64,7 @@ async function predictingWorlds(): Promise<PredictingWorld[]> {
       const text = await workspaceFiles(folderOf(uri))
         .readText(path)
         .catch(() => undefined); // deleted, or not text
-      return text !== undefined && worldRef(path, text).kind === 'simulated'
+      return text !== undefined && PREDICTING.has(worldRef(path, text).kind)
         ? [{ path: uri.fsPath, label: vscode.workspace.asRelativePath(uri) }]
         : [];
     }),

@@ -45,8 +45,9 @@ export function callPredictions(view: TrajectoryView, span: ToolSpan): CallPredi
   });
   if (asked?.is !== 'done') return recorded;
   const { world, prediction, error } = asked.call;
+  const about = world.model === undefined ? 'from recordings' : `by ${world.model}`;
   const own: CallPrediction = {
-    ...{ key: 'asked', world: world.name, about: `by ${world.model}`, response: prediction, error, asked: asked.call },
+    ...{ key: 'asked', world: world.name, about, response: prediction, error, asked: asked.call },
   };
   return [own, ...recorded];
 }
