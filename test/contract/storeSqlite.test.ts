@@ -14,7 +14,18 @@ import { openStore } from '../../src/store/open.ts';
 import { openDatabase } from '../../src/store/sqlite/driver.ts';
 import { SqliteSql } from '../../src/store/sqlite/sqliteSql.ts';
 import { SqlStore } from '../../src/store/sqlStore.ts';
-import { eventsOf, logLine, logLines, newBatch, newSession, openBatch, tasks } from '../support/trajectories.ts';
+import {
+  event,
+  eventsOf,
+  finish,
+  logLine,
+  logLines,
+  newBatch,
+  newSession,
+  openBatch,
+  shaOf,
+  tasks,
+} from '../support/trajectories.ts';
 
 const WRITER = fileURLToPath(new URL('../support/storeWriter.ts', import.meta.url));
 
@@ -240,7 +251,8 @@ describe('SQLite store', () => {
     const { batch, session } = await openBatch(store, 1);
     await store.close();
     const database = openDatabase(path.join(place, 'store.db'), { readOnly: false });
-    database.exec('DROP TABLE pod_rollout');
+    for (const table of ['pod_rollout', 'blob_pack']) database.exec(`DROP TABLE ${table}`);
+    for (const column of ['pack', 'place']) database.exec(`ALTER TABLE blob DROP COLUMN ${column}`);
     for (const column of ['stored', 'origin']) database.exec(`ALTER TABLE rollout DROP COLUMN ${column}`);
     for (const column of ['side_input_tokens', 'side_output_tokens'])
       database.exec(`ALTER TABLE batch DROP COLUMN ${column}`);
@@ -252,6 +264,38 @@ describe('SQLite store', () => {
     assert.equal(await upgraded.podRollout(batch, 'uid'), lease?.rollout);
     assert.equal(await upgraded.storedBytes(lease?.rollout ?? ''), 0);
     await upgraded.close();
+  });
+
+  it('has the tokens of an ended rollout in one pack, which gc removes with its batch', async () => {
+    const place = path.join(folder, 'packs');
+    const counts = (): unknown => {
+      const database = openDatabase(path.join(place, 'store.db'), { readOnly: true });
+      const count = (table: string): unknown => database.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'];
+      const all = ['blob', 'blob_chunk', 'blob_pack'].map(count);
+      database.close();
+      return all;
+    };
+    const store = await openStore(place);
+    assert.ok(store instanceof SqlStore);
+    const { batch, session } = await openBatch(store, 1, { attempts: 1 });
+    const [lease] = await store.lease(session, 1);
+    const events = await Promise.all(
+      [1, 2, 3].map(async (seq) => {
+        const bytes = Buffer.from(`tokens of ${seq}`);
+        await store.blobs.put(shaOf(bytes), bytes);
+        const tokens = { $blob: shaOf(bytes), bytes: bytes.length, media: 'application/json', head: '' };
+        return event(seq, 'model.end', { status: 'ok', trainable: true, source: 'live', tokens });
+      }),
+    );
+    await store.append({ rollout: lease?.rollout ?? '', epoch: 1, from: 1, events });
+    assert.deepEqual(counts(), [3, 3, 0]);
+    assert.ok(lease !== undefined);
+    await finish(store, batch, { ...lease, last: 3 });
+    await store.pack();
+    assert.deepEqual(counts(), [3, 0, 1]);
+    await store.gc({ batches: [batch], blobGraceMs: -1, dryRun: false });
+    assert.deepEqual(counts(), [0, 0, 0]);
+    await store.close();
   });
 
   it('refuses a store of a newer version, and leaves it unchanged', async () => {

@@ -1,7 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { bytes, int, text } from '../sql/row.ts';
 import { BLOB, BLOB_CHUNK } from '../sql/schema.ts';
-import type { Sql } from '../sql/sql.ts';
+import type { Row, Sql } from '../sql/sql.ts';
+import { BlobPacks, forgetPacked } from './blobPacks.ts';
 import {
   type CollectableBlobs,
   type Content,
@@ -21,9 +22,11 @@ const UPLOAD = 'upload-';
 /** Stores blobs as chunked rows of the database, in the same group commits as everything else. */
 export class RowBlobs implements CollectableBlobs {
   readonly #sql: Sql;
+  readonly #packs: BlobPacks;
 
   constructor(sql: Sql) {
     this.#sql = sql;
+    this.#packs = new BlobPacks(sql);
   }
 
   async put(sha: string, content: Content): Promise<void> {
@@ -78,18 +81,34 @@ export class RowBlobs implements CollectableBlobs {
     range?: { start: number; end?: number },
   ): Promise<{ size: number; bytes: AsyncIterable<Uint8Array> } | undefined> {
     if (!isSha(sha)) return undefined;
-    const row = await this.#sql.read((db) => db.get('SELECT size FROM blob WHERE sha = ?', sha));
+    const row = await this.#row(sha);
     if (row === undefined) return undefined;
     const size = int(row, 'size');
-    return { size, bytes: this.#read(sha, range?.start ?? 0, Math.min(range?.end ?? size - 1, size - 1)) };
+    const start = range?.start ?? 0;
+    const end = Math.min(range?.end ?? size - 1, size - 1);
+    return { size, bytes: row['pack'] === null ? this.#chunks(sha, start, end) : this.#packed(row, start, end) };
   }
 
-  async *#read(sha: string, start: number, end: number): AsyncGenerator<Uint8Array, void, undefined> {
+  async *#chunks(sha: string, start: number, end: number): AsyncGenerator<Uint8Array, void, undefined> {
     for (let n = Math.floor(start / CHUNK); n * CHUNK <= end; n++) {
       const row = await this.#sql.read((db) => db.get('SELECT bytes FROM blob_chunk WHERE sha = ? AND n = ?', sha, n));
-      if (row === undefined) return; // removed in the meantime
+      if (row === undefined) {
+        // It was moved into a pack, or removed, in the meantime.
+        const blob = await this.#row(sha);
+        if (blob !== undefined && blob['pack'] !== null) yield* this.#packed(blob, start, end);
+        return;
+      }
       yield bytes(row, 'bytes').subarray(Math.max(0, start - n * CHUNK), end + 1 - n * CHUNK);
     }
+  }
+
+  async *#packed(row: Row, start: number, end: number): AsyncGenerator<Uint8Array, void, undefined> {
+    const blob = await this.#packs.get(row);
+    if (blob !== undefined) yield blob.subarray(start, end + 1);
+  }
+
+  #row(sha: string): Promise<Row | undefined> {
+    return this.#sql.read((db) => db.get('SELECT size, pack, place FROM blob WHERE sha = ?', sha));
   }
 
   async has(shas: readonly string[]): Promise<Set<string>> {
@@ -109,7 +128,9 @@ export class RowBlobs implements CollectableBlobs {
   async remove(shas: readonly string[]): Promise<number> {
     return this.#sql.write(async (tx) => {
       await tx.run(`DELETE FROM blob_chunk WHERE ${tx.dialect.anyText('sha')}`, shas);
-      return tx.run(`DELETE FROM blob WHERE ${tx.dialect.anyText('sha')}`, shas);
+      const rows = await tx.all(`DELETE FROM blob WHERE ${tx.dialect.anyText('sha')} RETURNING pack`, shas);
+      await forgetPacked(tx, rows);
+      return rows.length;
     });
   }
 
@@ -133,11 +154,12 @@ export class RowBlobs implements CollectableBlobs {
       return row === undefined ? { blobs: 0, bytes: 0 } : { blobs: int(row, 'n'), bytes: Number(row['bytes']) };
     }
     return this.#sql.write(async (tx) => {
-      const rows = await tx.all(`DELETE FROM blob WHERE ${unnamed} RETURNING sha, size`, before, without);
+      const rows = await tx.all(`DELETE FROM blob WHERE ${unnamed} RETURNING sha, size, pack`, before, without);
       await tx.run(
         `DELETE FROM blob_chunk WHERE ${dialect.anyText('sha')}`,
         rows.map((row) => text(row, 'sha')),
       );
+      await forgetPacked(tx, rows);
       await tx.run('DELETE FROM blob_chunk WHERE sha >= ? AND sha < ?', UPLOAD, `${UPLOAD}${tx.now - UPLOAD_MS}`);
       return { blobs: rows.length, bytes: rows.reduce((sum, row) => sum + int(row, 'size'), 0) };
     });

@@ -6,6 +6,8 @@ import type { Transaction } from '../sql/sql.ts';
  * `$blob` is written `$$blob`, so nothing else matches.
  */
 const REFERENCE = /"\$blob":"([0-9a-f]{64})"/g;
+/** The reference of a model call to its token record. */
+const TOKENS = /"tokens":\{"\$blob":"([0-9a-f]{64})"/g;
 const SHA = '[0-9a-f]{64}';
 /** Event kinds with plain blob hashes, and their fields. */
 const FIELDS: Readonly<Partial<Record<string, RegExp>>> = {
@@ -21,6 +23,11 @@ export function blobRefsOf(kind: string, body: string): string[] {
   const field = FIELDS[kind];
   if (field !== undefined) found.push(...matches(field, body));
   return found;
+}
+
+/** Returns the token records that an event references, from its JSON text. */
+export function tokenRefsOf(body: string): string[] {
+  return body.includes('"tokens":{"$blob"') ? matches(TOKENS, body) : [];
 }
 
 function matches(pattern: RegExp, body: string): string[] {

@@ -1,7 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { packBlobs } from '../blobs/blobPacks.ts';
 import { int } from '../sql/row.ts';
 import { EVENT } from '../sql/schema.ts';
 import type { Sql } from '../sql/sql.ts';
+import { tokenRefsOf } from './blobRefs.ts';
 import { pack, textOf } from './events.ts';
 
 /** Rollouts per round. */
@@ -24,9 +26,9 @@ interface PackedEvents {
 }
 
 /**
- * Compresses the streams of ended rollouts some time after their end, to a tenth of the space, at no cost for running
- * ones. Readers see no difference. It can be interrupted at any time, and several servers may do it concurrently: each
- * step replaces runs by the same events in one transaction.
+ * Compresses the streams of ended rollouts and the tokens of their calls some time after their end, to a tenth of the
+ * space, at no cost for running ones. Readers see no difference. It can be interrupted at any time, and several servers
+ * may do it concurrently: each step replaces runs by the same events in one transaction.
  */
 export class Packer {
   readonly #sql: Sql;
@@ -114,9 +116,13 @@ export class Packer {
   async #packStreams(streams: readonly number[]): Promise<void> {
     let done: number[] = [];
     let replaced: Replacement[] = [];
+    let tokens: string[] = [];
     let size = 0;
     let began = performance.now();
     const write = async (): Promise<void> => {
+      // First, because nobody looks for the tokens of packed events.
+      await packBlobs(this.#sql, tokens);
+      tokens = [];
       await replace(this.#sql, replaced, done);
       done = [];
       replaced = [];
@@ -138,6 +144,7 @@ export class Packer {
           rows: part.rows,
           runs: packLines(part.from, part.lines),
         });
+        for (const line of part.lines) tokens.push(...tokenRefsOf(line));
         size += part.size;
         after = part.to;
         if (size >= AT_ONCE) await write();

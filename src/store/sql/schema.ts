@@ -7,7 +7,7 @@
  */
 import type { Table } from './sql.ts';
 
-export const STORE_VERSION = 5;
+export const STORE_VERSION = 6;
 
 export const BATCH = {
   name: 'batch',
@@ -84,7 +84,11 @@ export const EVENT = {
 } as const satisfies Table;
 
 export const BLOB_REF = { name: 'blob_ref', columns: { sha: 'text', batch: 'int' } } as const satisfies Table;
-export const BLOB = { name: 'blob', columns: { sha: 'text', size: 'int', put_at: 'int' } } as const satisfies Table;
+/** `pack`, `place`: a small blob of an ended rollout is in a pack, at this byte, and has no chunks. */
+export const BLOB = {
+  name: 'blob',
+  columns: { sha: 'text', size: 'int', put_at: 'int', pack: 'int', place: 'int' },
+} as const satisfies Table;
 export const BLOB_CHUNK = {
   name: 'blob_chunk',
   columns: { sha: 'text', n: 'int', bytes: 'bytes' },
@@ -148,6 +152,7 @@ export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [
   storedBytes,
   sideTokens,
   origins,
+  blobPacks,
 ];
 
 function firstVersion(d: Definitions): readonly string[] {
@@ -232,4 +237,12 @@ function sideTokens(d: Definitions): readonly string[] {
 
 function origins(): readonly string[] {
   return ['ALTER TABLE rollout ADD COLUMN origin TEXT'];
+}
+
+function blobPacks(d: Definitions): readonly string[] {
+  return [
+    ...['pack', 'place'].map((column) => `ALTER TABLE blob ADD COLUMN ${column} ${d.int}`),
+    // `blobs`: how many are left in it.
+    `CREATE TABLE blob_pack (id ${d.id}, blobs ${d.int} NOT NULL, bytes ${d.bytes} NOT NULL)${d.table}`,
+  ];
 }

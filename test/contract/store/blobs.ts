@@ -2,9 +2,13 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
+import { SqlStore } from '../../../src/store/sqlStore.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { event, finish, newBatch, newSession, openBatch, shaOf, task, tasks } from '../../support/trajectories.ts';
 import type { Subject } from './suite.ts';
+
+/** More than one pack. */
+const ATTEMPTS = 24;
 
 async function contentOf(
   store: Store,
@@ -117,6 +121,50 @@ export function blobTests(subject: Subject): void {
       const shas = [await put(store), await put(store, 50_000), shaOf('never put')];
       assert.deepEqual([...(await store.blobs.has(shas))].toSorted(), shas.slice(0, 2).toSorted());
       assert.equal(await store.blobs.remove(shas), 2);
+      assert.equal((await store.blobs.has(shas)).size, 0);
+    });
+  });
+
+  describe('token records of ended rollouts', () => {
+    it('are packed while they are read, and read, put, and removed as before', async () => {
+      const store = subject.store();
+      const other = subject.other();
+      assert.ok(store instanceof SqlStore && other instanceof SqlStore);
+      const { session, batch } = await openBatch(store, ATTEMPTS, { attempts: 1 });
+      const records = new Map<string, Buffer>();
+      for (const lease of await store.lease(session, ATTEMPTS)) {
+        const { rollout, epoch } = lease;
+        const events = await Promise.all(
+          Array.from({ length: 12 }, async (_, n) => {
+            // The same prompt in each attempt, and something of its own, as in the product. One is large, one in all.
+            const bytes = Buffer.from(n === 3 ? 'in all' : `${'17,4,'.repeat(n === 5 ? 9000 : 300)}${rollout}${n}`);
+            const sha = shaOf(bytes);
+            await store.blobs.put(sha, bytes);
+            records.set(sha, bytes);
+            const tokens = { $blob: sha, bytes: bytes.length, media: 'application/json', head: '' };
+            return event(n + 1, 'model.end', { status: 'ok', trainable: true, source: 'live', tokens });
+          }),
+        );
+        await store.append({ rollout, epoch, from: 1, events });
+        await finish(store, batch, { ...lease, last: events.length });
+      }
+      const check = async (from: Store): Promise<void> => {
+        for (const [sha, bytes] of records) assert.ok((await contentOf(from, sha))?.equals(bytes), sha);
+      };
+      await Promise.all([check(store), store.pack(), other.pack(), check(other)]);
+      await check(store);
+      await check(other);
+      const [[sha, bytes] = ['', Buffer.alloc(0)]] = records;
+      assert.equal((await other.blobs.get(sha))?.size, bytes.length);
+      assert.ok((await contentOf(store, sha, { start: 3, end: 9 }))?.equals(bytes.subarray(3, 10)));
+      await store.blobs.put(sha, bytes);
+      assert.ok((await contentOf(other, sha))?.equals(bytes), 'put again');
+      const shas = [...records.keys()];
+      assert.equal((await store.blobs.has(shas)).size, records.size);
+      assert.equal(await store.blobs.remove(shas.slice(0, 5)), 5);
+      assert.equal(await contentOf(other, sha), undefined);
+      assert.ok((await contentOf(other, shas[5] ?? ''))?.equals(records.get(shas[5] ?? '') ?? Buffer.alloc(0)));
+      assert.equal(await store.blobs.remove(shas), records.size - 5);
       assert.equal((await store.blobs.has(shas)).size, 0);
     });
   });
