@@ -21,6 +21,8 @@ export interface Launch {
   readonly blobs: Iterable<LaunchBlob> | AsyncIterable<LaunchBlob>;
   readonly tasks: AsyncIterable<TaskRecord> | Iterable<TaskRecord>;
   readonly debug?: boolean;
+  /** What its page says about it. */
+  readonly notes?: readonly string[];
   /** Breakpoints to set before the batch starts. */
   readonly breakpoints?: readonly Breakpoint[];
 }
@@ -57,6 +59,7 @@ export async function launch(
           open: !last,
           tasks: page,
           ...(request.debug === true ? { debug: true } : {}),
+          ...(request.notes === undefined ? {} : { notes: [...request.notes] }),
           ...(request.breakpoints === undefined ? {} : { breakpoints: [...request.breakpoints] }),
         },
         delayedSignal(signal, CREATE_TIMEOUT_MS),

@@ -15,10 +15,12 @@ import { fileTasks } from '../config/submit/blobs.ts';
 import { scenariosOf } from '../config/submit/scenarios.ts';
 import { type BuiltSubmission, buildSubmission, type SubmitPorts } from '../config/submit.ts';
 import type { Api } from '../protocol/api.ts';
+import { MAX_NOTE } from '../protocol/client.ts';
 import { type Bundle, bundleModule } from '../tools/bundle.ts';
 import { confinedFiles, requireWithin } from './confined.ts';
 import { diskFiles } from './disk.ts';
 import { cacheFolder } from './folders.ts';
+import type { Launch } from './launch.ts';
 import { pathsNamed } from './namedPaths.ts';
 import { worldProblems } from './published/lintWorlds.ts';
 import { readScenarioFiles } from './published/scenarioFiles.ts';
@@ -27,7 +29,7 @@ import { simulationPorts } from './simulation/ports.ts';
 import { gitState, workspaceRoot } from './workspace.ts';
 
 interface ReadyBatch {
-  readonly built: BuiltSubmission;
+  readonly built: BuiltSubmission & Pick<Launch, 'notes'>;
   /** Problems that do not prevent the batch from running. */
   readonly warnings: readonly Problem[];
   readonly root: string;
@@ -89,8 +91,9 @@ export async function readBatch(
     },
   });
   const { value } = loaded;
+  const leftOut = leftOutNote(loaded.problems);
   return {
-    built,
+    built: leftOut === undefined ? built : { ...built, notes: [leftOut] },
     warnings: [...loaded.problems, ...lint, ...built.warnings],
     root,
     target: value.file.target,
@@ -100,6 +103,18 @@ export async function readBatch(
       return usage.result(value.file.attempts);
     },
   };
+}
+
+/** Returns how many records of the dataset are left out, and why, for the page of the batch. */
+export function leftOutNote(problems: readonly Problem[]): string | undefined {
+  const all = problems.find(({ code }) => code === 'left_out');
+  if (all === undefined) return undefined;
+  const rows = problems.filter(
+    ({ severity, code }) => severity === 'warning' && (code === 'dataset' || code === 'syntax'),
+  );
+  const reasons = rows.map(({ file, line, message }) => `${path.basename(file)}:${line}: ${message}`);
+  const text = `${all.message}: ${reasons.join('; ')}`;
+  return text.length <= MAX_NOTE ? `${text}.` : `${text.slice(0, MAX_NOTE - 1)}…`;
 }
 
 /**

@@ -80,6 +80,9 @@ export type ServerToClient = z.infer<typeof serverToClient>;
  * `POST /v1/batches`: the submission was uploaded as a blob before. `batch` is an ID created by the client, so the
  * request can be repeated.
  */
+/** Characters of a note of a new batch. */
+export const MAX_NOTE = 4_000;
+
 export const createBatch = z.object({
   batch: z.string(),
   submission: z.string(),
@@ -92,6 +95,8 @@ export const createBatch = z.object({
   debug: z.boolean().optional(),
   /** Set before anything runs. */
   breakpoints: z.array(breakpoint).optional(),
+  /** What people should know of it later, such as records of the dataset that were left out. */
+  notes: z.array(z.string().max(MAX_NOTE)).max(10).optional(),
   /**
    * An imported batch: rollouts are sent as finished streams by `POST …/import`, and nothing is queued. `submission` is
    * then the hash of the source file.

@@ -6,10 +6,12 @@ import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, describe } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import type { FrameLocator, Locator } from 'playwright-core';
-import { Bench } from '../support/cli.ts';
+import { Bench, root } from '../support/cli.ts';
+import { responses } from '../support/worldCalls.ts';
 import { until } from './support/poll.ts';
-import { sampleFolder } from './support/sample.ts';
+import { apiOf, attemptsOf, sampleFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
 
 const PATIENCE_MS = 90_000;
@@ -25,6 +27,35 @@ function faultyWorld(folder: string): void {
     at('faulty.world.yaml'),
     world.replace(/endpoint: .*/, "endpoint: 'demo:?world=faulty'").replace('name: library-sim', 'name: faulty'),
   );
+}
+
+/** Adds a batch whose agents use a real MCP server, each attempt its own. */
+function memoryServer(folder: string, pids: string): void {
+  const fixture = path.join(root, 'test', 'fixtures', 'mcp', 'announced.mjs');
+  const server = path.join(root, 'node_modules', '@modelcontextprotocol', 'server-memory', 'dist', 'index.js');
+  const write = (file: string, value: object): void =>
+    writeFileSync(path.join(folder, file), JSON.stringify({ version: 1, ...value }));
+  write('agents/memory.agent.yaml', {
+    name: 'memory',
+    prompt: 'Follow the directions.',
+    model: { endpoint: 'demo:', name: 'demo' },
+    tools: [{ mcp: { command: process.execPath, args: [fixture, pids, server] }, name: 'memory' }],
+  });
+  const tasks = ['Ada', 'Bob'].map((name) => ({
+    id: name.toLowerCase(),
+    question:
+      `call create_entities {"entities": [{"name": "${name}", "entityType": "member", "observations": ["reads"]}]}\n` +
+      `call read_graph {}\ncall delete_entities {"entityNames": ["${name}"]}\ncall read_graph {}\nanswer {{last}}`,
+    answer: 'entities',
+  }));
+  writeFileSync(path.join(folder, 'data', 'memory.jsonl'), tasks.map((task) => JSON.stringify(task)).join('\n'));
+  write('batches/memory.batch.yaml', {
+    agent: '../agents/memory.agent.yaml',
+    dataset: { file: '../data/memory.jsonl' },
+    scorer: { kind: 'contains' },
+    attempts: 2,
+    sandbox: 'off',
+  });
 }
 
 describe('fidelity in VS Code', { timeout: 600_000 }, () => {
@@ -163,6 +194,52 @@ describe('fidelity in VS Code', { timeout: 600_000 }, () => {
       .filter({ hasText: new RegExp(`${id}.*${attempt}`) })
       .waitFor();
     assert.equal(await story.trajectory.frame.getByRole('region', { name: 'Predicted by faulty' }).count(), 0);
+  });
+
+  story.step('a real MCP server is imitated from its recording alone, and its page says how well', async () => {
+    const { workbench } = story.code;
+    assert.ok(bench !== undefined);
+    const batches: Record<string, string> = {};
+    const json = async (name: string, ...args: readonly string[]): Promise<string> => {
+      const { batch } = await bench!.json<{ batch: string }>(args, { cwd: folder });
+      return (batches[name] = batch);
+    };
+    memoryServer(folder, bench.path('servers'));
+    const of = await json('recorded', 'run', 'batches/memory.batch.yaml');
+    // Of one task alone, so that the other one shows what the recording does not know.
+    writeFileSync(
+      path.join(folder, 'worlds', 'imitation.world.yaml'),
+      JSON.stringify({ version: 1, name: 'imitation', kind: 'recorded', from: [`${of}/ada`] }),
+    );
+    for (const how of ['forced', 'free']) {
+      const free = how === 'free' ? ['--free'] : [];
+      await json(how, 'world', 'fidelity', of, '--world', 'worlds/imitation.world.yaml', ...free);
+    }
+    await workbench.command('Rollout: Open Batch…');
+    await workbench.pick(new RegExp(batches['free'] ?? ''));
+    await story.batch.shown();
+    await story.batch.button(/^Fidelity/).click();
+    await frame().getByRole('heading', { level: 1, name: 'imitation' }).waitFor({ timeout: PATIENCE_MS });
+    await frame().getByText('free-running').first().waitFor();
+    // The line of the other mode is there, too.
+    await frame().locator('.fidelity-key').filter({ hasText: 'teacher-forced' }).waitFor({ timeout: PATIENCE_MS });
+    // The same figures, from the responses that the store has of both batches.
+    const api = await apiOf(story.code.server.store);
+    const figures = { all: 0, right: 0 };
+    for (const { rollout } of await attemptsOf(api, batches['free'] ?? '')) {
+      const events = (await Array.fromAsync(api.allEvents(rollout))).flat();
+      const seen = responses(events);
+      const predictions = events.flatMap((event) =>
+        event.kind === 'score' && event.data.prediction !== undefined ? [event.data.prediction.response] : [],
+      );
+      figures.all += predictions.length;
+      figures.right += predictions.filter((response, at) => isDeepStrictEqual(response, seen[at])).length;
+    }
+    await frame().getByText(`${figures.right}/${figures.all}`, { exact: true }).first().waitFor();
+    assert.ok(figures.right > 0 && figures.right < figures.all, JSON.stringify(figures));
+    assert.deepEqual(await counts(), { shown: figures.all, all: figures.all });
+    await frame().locator('.fidelity-detail').getByText('This call is not in the recording').first().waitFor();
+    await pictures('fidelity-imitation');
     assert.deepEqual(story.code.consoleErrors(), []);
   });
 });

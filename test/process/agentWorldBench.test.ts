@@ -109,6 +109,13 @@ describe('a benchmark with broken rows, and models that misbehave', { timeout: 1
       assert.match(stderr, /mcp_test\.jsonl:9:1: warning: not a row of AgentWorldBench/);
       assert.match(stderr, /2 of 9 rows are broken, and left out/);
       const batch = stdout.trim();
+      // The page of the batch says so later.
+      const [note] = ofKind(await workspace.events(batch), 'infra');
+      assert.equal(note?.data.what, 'note');
+      assert.match(
+        note.data.text,
+        /^2 of 9 rows are broken, and left out: mcp_test\.jsonl:8: invalid JSON[^;]*; mcp_test\.jsonl:9: not a row of/,
+      );
       const ended = await workspace.ended(batch);
       const values = new Map(
         ended.map(({ task_index: index, progress }) => [Object.keys(ROWS)[index], progress.reward]),

@@ -50,16 +50,18 @@ export function CallDetail({ call, model, blobs, can, act, onRecorded }: CallDet
           </span>
         )}
         <span class="grow" />
-        {can.has('open') && (
-          <ActionLink
-            label="Open Call"
-            title="Show the call with the prompt and the thinking of the world (Enter)"
-            onClick={() => act({ do: 'open', place: { page: 'trajectory', rollout, seq } })}
-          />
-        )}
-        {can.has('open') && span.end?.data.recorded !== undefined && (
-          <ActionLink label="Recorded Call" title="Show the call in the recording (R)" onClick={onRecorded} />
-        )}
+        <span class="fidelity-links">
+          {can.has('open') && (
+            <ActionLink
+              label="Open Call"
+              title="Show the call with the prompt and the thinking of the world (Enter)"
+              onClick={() => act({ do: 'open', place: { page: 'trajectory', rollout, seq } })}
+            />
+          )}
+          {can.has('open') && span.end?.data.recorded !== undefined && (
+            <ActionLink label="Recorded Call" title="Show the call in the recording (R)" onClick={onRecorded} />
+          )}
+        </span>
       </header>
       <ValueView title="Arguments" value={model.argumentsOf(span).value} blobs={blobs} onCopy={copy} />
       <div class="prediction-columns">

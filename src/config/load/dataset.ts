@@ -298,7 +298,7 @@ async function inspect(
 function reportLeftOut(reading: Reading, parsed: ParsedFile, leftOut: number, read: number): void {
   const all = `${leftOut} of ${leftOut + read} rows`;
   reading.report(parsed, ['dataset', 'file'], {
-    code: 'dataset',
+    code: read === 0 ? 'dataset' : 'left_out',
     severity: read === 0 ? 'error' : 'warning',
     message: read === 0 ? `none of the ${leftOut} rows can be read` : `${all} are broken, and left out`,
     hint: leftOut > MAX_LEFT_OUT ? `The first ${MAX_LEFT_OUT} are listed.` : 'Each of them is listed.',

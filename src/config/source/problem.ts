@@ -24,6 +24,7 @@ export type ProblemCode =
   | 'not_served' // the endpoint does not serve the model
   | 'unreachable' // a team member that never gets to work
   | 'dataset'
+  | 'left_out' // broken records of a dataset are left out
   | 'world' // the lint of published worlds found it
   | 'duplicate_id';
 

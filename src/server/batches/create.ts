@@ -59,7 +59,10 @@ async function createRunnable(
     blobs,
   });
   if (existing === undefined)
-    await recordWarnings(services, request.batch, submission.env, request.secrets ?? {}, warnings);
+    await recordWarnings(services, request.batch, submission.env, request.secrets ?? {}, [
+      ...(request.notes ?? []).map((text) => ({ what: 'note', text })),
+      ...warnings,
+    ]);
   if (request.breakpoints !== undefined && existing === undefined)
     // drops undefined members
     await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json);
