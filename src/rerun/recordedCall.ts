@@ -15,6 +15,7 @@ import type { Api, RolloutInfo } from '../protocol/api.ts';
 import { callSeed } from '../trace/callSeed.ts';
 import type { ToolSpan } from '../trace/model/spans.ts';
 import { TrajectoryModel } from '../trace/model.ts';
+import { type Provenance, provenanceOf } from '../trace/provenance.ts';
 import type { Effect, TraceError } from '../trace/schema.ts';
 import { wholeValue } from '../trace/spill.ts';
 import type { TaskRecord } from '../trace/task.ts';
@@ -49,6 +50,8 @@ export interface RecordedCall {
   readonly error: TraceError | undefined;
   /** Set if the call was never made, because a rule answered: the rule. Then there is no result or error. */
   readonly notMade: string | undefined;
+  /** Where `result` comes from, if not from the tool. */
+  readonly provenance: readonly Provenance[];
   readonly ms: number | undefined;
   readonly effect: Effect;
   /** What models answered to its code. */
@@ -110,6 +113,7 @@ export async function readCall(
     result: result === undefined ? undefined : await whole(result.value),
     error: notMade === undefined ? span.end?.data.error : undefined,
     notMade,
+    provenance: provenanceOf(model, span),
     ms: span.end?.data.ms,
     seed: callSeed(model, span, rolloutSeed),
     answers: answersIn(model, span),

@@ -1,3 +1,4 @@
+import type { MessageEntry } from './model/messages.ts';
 import type { ToolSpan } from './model/spans.ts';
 import type { TrajectoryModel } from './model.ts';
 import type { Source } from './schema.ts';
@@ -30,4 +31,14 @@ export function provenanceIn(source: Source | undefined, injected: string | unde
     ...(injected === undefined ? [] : ['injected' as const]),
     ...(edited || source === 'edited' ? ['edited' as const] : []),
   ];
+}
+
+/** Returns what applies to the results in a tool message, apart from its own edit. */
+export function provenanceOfMessage(model: TrajectoryModel, { event }: MessageEntry): Provenance[] {
+  if (event.data.role !== 'tool') return [];
+  const found = event.data.parts.flatMap((part) => {
+    const span = part.type === 'tool_call_response' ? model.call(part.id) : undefined;
+    return span === undefined ? [] : provenanceOf(model, span);
+  });
+  return [...new Set(found)].filter((from) => from !== 'edited');
 }

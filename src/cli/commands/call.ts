@@ -101,7 +101,7 @@ export const call: Command = {
           : 'not made in the rollout'
         : result.same
           ? 'same as recorded'
-          : 'recorded: ' +
+          : `recorded${recorded.provenance.length === 0 ? '' : ` (${recorded.provenance.join(', ')})`}: ` +
             (recorded.error === undefined ? valueText(recorded.result ?? null) : traceErrorText(recorded.error));
     context.log(
       `${duration(result.ms)}${recorded.ms === undefined ? '' : `, recorded ${duration(recorded.ms)}`} · ${comparison}`,

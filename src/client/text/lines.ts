@@ -4,6 +4,7 @@ import { oneLine, plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
 import { causeOf } from '../../trace/cause.ts';
 import { heldText, holdOf, holdSummary } from '../../trace/holder.ts';
+import { provenanceIn } from '../../trace/provenance.ts';
 import type { Part, TraceEvent } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 
@@ -61,7 +62,12 @@ function detail(event: TraceEvent): string {
     case 'tool.start':
       return `${event.data.name} ${JSON.stringify(event.data.arguments)}`;
     case 'tool.end':
-      return [event.data.status, event.data.ms === undefined ? '' : duration(event.data.ms), event.data.error?.message]
+      return [
+        event.data.status,
+        ...provenanceIn(event.data.source, event.data.injected),
+        event.data.ms === undefined ? '' : duration(event.data.ms),
+        event.data.error?.message,
+      ]
         .filter(Boolean)
         .join(', ');
     case 'log':

@@ -108,7 +108,12 @@ export function turnOf(action: Action): Turn {
 }
 
 function callText(call: ActionCall): string {
-  const result = call.result === undefined ? '' : ` ← ${oneLine(valueText(call.result), MAX_VALUE)}`;
+  // The rule is named.
+  const from = (call.provenance ?? []).filter((of) => of !== 'injected').join(', ');
+  const result =
+    call.result === undefined
+      ? ''
+      : ` ← ${from === '' ? '' : `(${from}) `}${oneLine(valueText(call.result), MAX_VALUE)}`;
   return (
     `${call.name} ` +
     `${oneLine(valueText(call.arguments), MAX_VALUE)}${call.error === undefined ? '' : ` ✗ ${call.error}`}` +

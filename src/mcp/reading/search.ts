@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { eventLine } from '../../client/text/lines.ts';
 import { oneLine } from '../../common/text.ts';
 import type { AnyEvent, TrajectoryModel } from '../../trace/model.ts';
+import { provenanceOfMessage } from '../../trace/provenance.ts';
 import { environmentOf } from '../../trace/query/environment.ts';
 import { splitWords } from '../../trace/query/words.ts';
 import type { Query } from '../../trace/query.ts';
@@ -49,15 +50,20 @@ export function* findIn(
       step: step.index,
       seq: event.seq,
       events: hits.length,
-      what: whatOf(event),
+      what: whatOf(model, event),
       excerpt: excerptOf(event, words[0]),
     };
   }
 }
 
-function whatOf(event: AnyEvent): string {
+function whatOf(model: TrajectoryModel, event: AnyEvent): string {
   if ('unknown' in event) return event.kind;
-  if (event.kind === 'message') return `${event.data.role} message`;
+  if (event.kind === 'message') {
+    const entry = model.message(event.data.m);
+    const from = entry === undefined ? [] : provenanceOfMessage(model, entry);
+    if (event.data.side !== undefined) return `${event.data.role} message of the side model ${event.data.side}`;
+    return `${event.data.role} message${from.length === 0 ? '' : ` (${from.join(', ')})`}`;
+  }
   return event.kind === 'tool.start' ? `call of ${event.data.name}` : event.kind;
 }
 

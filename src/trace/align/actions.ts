@@ -10,6 +10,7 @@ import { textOf } from '../model/messages.ts';
 import type { ToolSpan } from '../model/spans.ts';
 import type { Step } from '../model/step.ts';
 import type { TrajectoryModel } from '../model.ts';
+import { type Provenance, provenanceOf } from '../provenance.ts';
 import type { Change, ErrorClass } from '../schema.ts';
 
 export interface ActionCall {
@@ -23,6 +24,8 @@ export interface ActionCall {
   readonly error?: ErrorClass;
   /** The rule that changed the call; `result` is what the agent saw. */
   readonly injected?: string;
+  /** Where `result` comes from, if not from the tool. */
+  readonly provenance?: readonly Provenance[];
   /** Changes of the world by it. Absent: none. */
   readonly changes?: readonly Change[];
 }
@@ -81,6 +84,7 @@ function actionOf(model: TrajectoryModel, step: Step): Action | undefined {
 function callOf(model: TrajectoryModel, span: ToolSpan): ActionCall {
   const result = model.seenOf(span) ?? model.resultOf(span)?.value;
   const injected = span.end?.data.injected;
+  const provenance = provenanceOf(model, span);
   const error = span.end?.data.error?.class;
   const changes = model.diffsOf(span.seq).flatMap((event) => event.data.changes);
   return {
@@ -90,6 +94,7 @@ function callOf(model: TrajectoryModel, span: ToolSpan): ActionCall {
     ...(result === undefined ? {} : { result }),
     ...(error === undefined ? {} : { error }),
     ...(injected === undefined ? {} : { injected }),
+    ...(provenance.length === 0 ? {} : { provenance }),
     ...(changes.length === 0 ? {} : { changes }),
   };
 }

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../common/json.ts';
 import type { TrajectoryModel } from '../model.ts';
 import { type Outcome, outcomeOf } from '../outcome.ts';
+import { type Provenance, provenanceOf } from '../provenance.ts';
 import type { TokenRecord } from '../schema.ts';
 import type { RolloutRow, Verdict } from '../summary.ts';
 import { type Segment, segmentsOf } from './segments.ts';
@@ -33,6 +34,11 @@ export interface TrainingRow extends Omit<Segment, 'agent'> {
   readonly sampling: Readonly<Record<string, Json>>;
   /** Of each of its calls; null if the endpoint gave none. */
   readonly finish_reasons: readonly (string | null)[];
+  /**
+   * How many tool results of the rollout do not come from the tool itself, by where they come from: a model that plays
+   * the world, a recording, a prediction, a rule, or an edit. Absent: none.
+   */
+  readonly results?: Readonly<Partial<Record<Provenance, number>>>;
   /** Milliseconds of the rollout: its calls to models waiting and running, its tools, and how long people held it. */
   readonly ms: { readonly queue: number; readonly model: number; readonly tool: number; readonly held: number };
 }
@@ -64,6 +70,7 @@ export function trainingRows(
     ...(whyExcluded === undefined ? {} : { why_excluded: whyExcluded }),
   };
   const ms = timesOf(model);
+  const results = provenances(model);
   return {
     rows: rows.map(({ agent, ...segment }, index): TrainingRow => {
       const weights = segment.calls.flatMap((call) => call.weights ?? []).sort(byVersion);
@@ -79,11 +86,18 @@ export function trainingRows(
         ...(oldest === undefined || newest === undefined ? {} : { weights: [oldest, newest] }),
         sampling: samplingOf(model, segment.calls[0]?.seq),
         finish_reasons: segment.calls.map(({ seq }) => endOf(model, seq)?.finish_reason ?? null),
+        ...(Object.keys(results).length === 0 ? {} : { results }),
         ms,
       };
     }),
     left_out,
   };
+}
+
+function provenances(model: TrajectoryModel): Partial<Record<Provenance, number>> {
+  const counts: Partial<Record<Provenance, number>> = {};
+  for (const span of model.tools) for (const from of provenanceOf(model, span)) counts[from] = (counts[from] ?? 0) + 1;
+  return counts;
 }
 
 function whyExcludedOf(row: RolloutRow): string | undefined {

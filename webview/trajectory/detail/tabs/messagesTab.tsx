@@ -4,6 +4,7 @@ import { count } from '../../../../src/common/units.ts';
 import { stateAt } from '../../../../src/trace/fold.ts';
 import type { MessageEntry } from '../../../../src/trace/model/messages.ts';
 import type { TrajectoryModel } from '../../../../src/trace/model.ts';
+import { PROVENANCE_TITLES, provenanceOfMessage } from '../../../../src/trace/provenance.ts';
 import { partsText } from '../../../../src/trace/text/values.ts';
 import { Button, Dropdown } from '../../../components/controls.tsx';
 import { Icon } from '../../../components/marks/icon.tsx';
@@ -80,6 +81,11 @@ function Message({
         <Icon name={ICONS[role]} />
         <strong>{entry.event.agent !== undefined && role === 'assistant' ? entry.event.agent : role}</strong>
         {origin !== 'given' && origin !== 'sampled' && origin !== 'tool' && <span class="mark">{origin}</span>}
+        {provenanceOfMessage(view.data.model, entry).map((of) => (
+          <span key={of} class="mark" title={PROVENANCE_TITLES[of]}>
+            {of}
+          </span>
+        ))}
         {(from !== undefined || to !== undefined) && (
           <span class="dim">
             {from ?? ''} → {to ?? ''}
