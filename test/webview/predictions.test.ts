@@ -54,4 +54,30 @@ describe('predictions on the trajectory page', { timeout: 300_000 }, () => {
       await page.getByRole('button', { name: 'Prompt and thinking' }).click();
       await steps.locator('[aria-selected="true"]').filter({ hasText: 'Shadow' }).waitFor();
     }));
+
+  it('of an agent that looks ahead are marked, as is a world that forgets, whose calls lead to each other', () =>
+    open('lookahead-forgotten', async (page) => {
+      const steps = page.getByRole('tree', { name: 'Steps' });
+      assert.equal(await steps.getByRole('treeitem').getByText('predicted', { exact: true }).count(), 2);
+      const forgotten = steps.getByRole('treeitem').filter({ hasText: 'inconsistent' });
+      assert.equal(await forgotten.count(), 1);
+      const inside = await forgotten.evaluate((row) => {
+        const right = row.getBoundingClientRect().right;
+        return [...row.querySelectorAll('.step-mark, .step-ms')].every(
+          (part) => part.getBoundingClientRect().right <= right,
+        );
+      });
+      assert.ok(inside, 'the row has room for its marks and its time');
+      await page.getByText('due of loan L-3001 is 2026-05-08, not 2026-05-22').waitFor();
+      await page.getByTitle('Show that call').filter({ hasText: 'previous call' }).click();
+      await steps.locator('[aria-selected="true"]').filter({ hasText: 'renew_loan' }).waitFor();
+    }));
+
+  it('are marked among the messages of a model call, like what a world wrote', () =>
+    open('lookahead-messages', async (page) => {
+      const messages = page.getByRole('article', { name: /^Message \d+, tool$/ });
+      const from = (text: string): Promise<number> => messages.getByText(text, { exact: true }).count();
+      await messages.first().waitFor();
+      assert.deepEqual([await from('simulated'), await from('predicted')], [4, 2]);
+    }));
 });

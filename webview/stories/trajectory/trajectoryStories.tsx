@@ -14,6 +14,7 @@ import { interruptedDesk } from './desk/interrupted.ts';
 import { SCENARIO, wholeTables } from './desk/tables.ts';
 import { manyChanges, sampledTokens } from './desk/values.ts';
 import { rightDesk, wrongDesk } from './desk/wrong.ts';
+import { lookahead } from './lookahead.ts';
 import { office } from './officeRollout.ts';
 import { asked, predicted } from './predicted.ts';
 import { inRecordedWorld } from './recordedRollout.ts';
@@ -204,6 +205,10 @@ page('predicted-right', predicted, { seq: at(predicted(), 'tool.start') });
 page('predicted-otherwise', predicted, { seq: at(predicted(), 'tool.start', 1) });
 page('not-predicted', predicted, { seq: at(predicted(), 'tool.start', 2) });
 page('predicted-side-call', predicted, { seq: at(predicted(), 'model.start', 3) });
+page('lookahead', lookahead, { seq: at(lookahead(), 'tool.start', 1) });
+page('lookahead-kept', lookahead, { seq: at(lookahead(), 'tool.start', 5) });
+page('lookahead-forgotten', lookahead, { seq: at(lookahead(), 'tool.start', 4) });
+page('lookahead-messages', lookahead, { seq: at(lookahead(), 'model.start', 12), tab: 'messages' });
 for (const is of ['asking', 'failed', 'done'] as const)
   page(`held-predict-${is}`, () => heldDesk(42_000), { predictions: [asked(heldCall, is)] });
 page('held-predict-ran', () => ranDesk(), { seq: heldCall, predictions: [asked(heldCall, 'done')] });

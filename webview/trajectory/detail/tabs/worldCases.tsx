@@ -12,16 +12,14 @@ export function WorldCases({ view, span }: { readonly view: TrajectoryView; read
       <span class="mark">{held ? 'As it must be' : 'Not as it must be'}</span> {RATE_NAMES[rate]}: {text}
       {earlier === undefined ? null : (
         <>
-          {' '}
-          after{' '}
+          {' · '}
           <ActionLink
-            label={turns === 1 ? 'the previous call' : `the call ${turns ?? 0} calls before`}
-            title="Show this call"
+            label={turns === 1 ? 'previous call' : `${turns ?? 0} calls before`}
+            title="Show that call"
             onClick={() => view.go(earlier)}
           />
         </>
       )}
-      .
     </p>
   ));
 }
