@@ -112,7 +112,9 @@ export async function loadBatch(
             ? {}
             : { world: { scenarios: code.scenarios, scenario: code.scenario, setAside: code.setAside } }),
         });
-  const rubric = value.scorer === undefined ? undefined : await checkScorer(reading, parsed, value.scorer, dataset);
+  const hasTruth = partsIn(world).some((part) => part.parsed.has(['facts', 'truth']));
+  const answers = dataset === undefined || !hasTruth ? dataset : { ...dataset, answers: true };
+  const rubric = value.scorer === undefined ? undefined : await checkScorer(reading, parsed, value.scorer, answers);
 
   checkPrompts(reading, agent, dataset?.head ?? []);
   if (world !== undefined) checkWorldTexts(reading, world, dataset?.head ?? []);

@@ -228,7 +228,7 @@ function worldConfig(world: SubmittedWorld | undefined): object | undefined {
     return { ...config, ...common };
   }
   if (own.kind === 'simulated') {
-    const { sources: _, context: __, real_tools: tools, ...config } = own;
+    const { sources: _, context: __, facts: ___, real_tools: tools, ...config } = own;
     return { ...config, ...(tools === undefined ? {} : { real_tools: tools.map(withoutPath) }), ...common };
   }
   if (own.kind !== 'code') return { ...withoutPath(own), ...common };
@@ -377,18 +377,24 @@ export function recordedWorldsOf({ world }: Pick<Submission, 'world'>): Submitte
   return worldsOf({ world }).filter((each) => each.kind === 'recorded');
 }
 
+/** Returns the blobs with the pages of a submission's search worlds. */
+export function factsOf({ world }: Pick<Submission, 'world'>): string[] {
+  return worldsOf({ world }).flatMap((each) => (each.kind === 'simulated' ? (each.facts ?? []) : []));
+}
+
 /** Returns the recorded rollouts that a batch replays, by task; none for other batches. */
 export function replaysOf({ world }: Pick<Submission, 'world'>): SubmittedReplayWorld['recordings'] {
   return world?.kind === 'replay' ? world.recordings : {};
 }
 
-/** Returns the hash of the user's code: bundles of modules, code and templates of scenarios, and recorded calls. */
+/** Returns the hash of the user's code: bundles of modules, scenarios, recorded calls, and pages. */
 export function codeSha(value: Submission): string {
   return hashOf(
     [
       ...modulesOf(value).map((module) => [module.file, module.bundle]),
       ...Object.entries(scenariosOf(value)).map(([name, { code, template }]) => [name, code, template]),
       ...recordedWorldsOf(value).map(({ name, calls }) => [name, calls]),
+      ...factsOf(value).map((pages) => [pages]),
     ].sort(),
   );
 }

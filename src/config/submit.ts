@@ -20,6 +20,7 @@ import {
 } from './submission.ts';
 import { type Bundle, Bundles, blobsAndTasks, type SubmissionBlob } from './submit/blobs.ts';
 import { collectEnvironment } from './submit/environment.ts';
+import { answered, batchTruths } from './submit/facts.ts';
 import { type RecordingFile, submittedRecordings } from './submit/recordings.ts';
 import { submittedRules, withRules } from './submit/rules.ts';
 import { type ScenarioFiles, type SentScenarios, sentScenarios } from './submit/scenarios.ts';
@@ -100,7 +101,8 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
     world === undefined ? [] : submittedRules(world, bundles),
   ]);
   const code = codeBlobs(bundles, ownWorld?.blobs);
-  const parts = blobsAndTasks(loaded, ports.files, code);
+  const truths = await batchTruths(loaded, ports);
+  const parts = answered(blobsAndTasks(loaded, ports.files, code), truths);
   const ruled = (world: SubmittedWorld): SubmittedWorld => withRules(world, perturb, loaded.noPerturb !== true);
   const planned: Submission = {
     version: 1,
@@ -132,7 +134,7 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
   return {
     submission: read === undefined ? parsed : submissionSchema.parse({ ...planned, world: ruled(read.world) }),
     secrets: environment.secrets,
-    warnings: [...environment.warnings, ...(ownWorld?.problems ?? []), ...(read?.problems ?? [])],
+    warnings: [...environment.warnings, ...(ownWorld?.problems ?? []), ...truths.problems, ...(read?.problems ?? [])],
     code,
     ...parts,
   };
@@ -222,8 +224,8 @@ async function sentSimulation(
   const planned = await plannedSimulation(world, root, ports, bundles);
   return {
     world: planned.world,
-    blobs: [],
-    problems: [],
+    blobs: planned.blobs,
+    problems: planned.problems,
     read: () => readSimulation(world, planned, root, ports.files, ports.simulation),
   };
 }

@@ -73,8 +73,8 @@ export async function readPredictor(
       return { ...common, world, secrets: secretsOf(world, env), blobs };
     }
     case 'simulated': {
-      const world = await readWorld(loaded, root, ports);
-      const own = { ...common, secrets: secretsOf(world, env), blobs: new Map<string, Uint8Array>() };
+      const { world, blobs } = await readWorld(loaded, root, ports);
+      const own = { ...common, secrets: secretsOf(world, env), blobs };
       if (loaded.file.real === undefined) return { ...own, world };
       const recorded = await seenTools(api, model, signal);
       if (recorded.length === 0)
@@ -111,12 +111,12 @@ async function readWorld(
   loaded: LoadedSimulatedWorld,
   root: string,
   ports: ReturnType<typeof submitPorts>,
-): Promise<SubmittedSimulatedWorld> {
+): Promise<{ readonly world: SubmittedSimulatedWorld; readonly blobs: ReadonlyMap<string, Uint8Array> }> {
   const { real: _, ...file } = loaded.file;
   const alone = { ...loaded, file, worlds: {} };
   const planned = await plannedSimulation(alone, root, ports, new Bundles(ports));
   const { world } = await readSimulation(alone, planned, root, ports.files, ports.simulation);
-  return world;
+  return { world, blobs: await keptBlobs(planned.blobs) };
 }
 
 async function builtRecording(

@@ -186,7 +186,7 @@ export interface ToolOutcome {
   readonly cut?: number;
   readonly full?: Uint8Array;
   /** Where it comes from, unless the tool itself returned it. */
-  readonly source?: 'simulated' | 'overlay' | 'recorded' | 'predicted';
+  readonly source?: 'simulated' | 'facts' | 'overlay' | 'recorded' | 'predicted';
   /** With `source: 'overlay'`: what the tool itself returned. */
   readonly real?: Json;
   /** Of a recorded answer: the call that got it. */

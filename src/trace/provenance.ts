@@ -4,10 +4,11 @@ import type { TrajectoryModel } from './model.ts';
 import type { Source } from './schema.ts';
 
 /** Where what the agent saw of a call does not come from its tool. Of predictions, it sees those that it asked for. */
-export type Provenance = 'simulated' | 'overlay' | 'recorded' | 'predicted' | 'injected' | 'edited';
+export type Provenance = 'simulated' | 'facts' | 'overlay' | 'recorded' | 'predicted' | 'injected' | 'edited';
 
 export const PROVENANCE_TITLES: Readonly<Record<Provenance, string>> = {
   simulated: 'Written by the model that plays the world',
+  facts: 'Made by code from the facts of the world',
   overlay: 'The real result, changed by the model that plays the world',
   recorded: 'Replayed from a recording',
   predicted: 'Predicted by a model of the world: the call was not made',
@@ -22,12 +23,16 @@ export function provenanceOf(model: TrajectoryModel, span: ToolSpan): Provenance
   return provenanceIn(source, injected, model.resultOf(span)?.edited === true);
 }
 
+const SHOWN = ['simulated', 'facts', 'overlay', 'recorded', 'predicted'] as const;
+
+function isShown(source: Source | undefined): source is (typeof SHOWN)[number] {
+  return SHOWN.some((each) => each === source);
+}
+
 /** `injected`: the rule that changed the call. `edited`: whether its result was. */
 export function provenanceIn(source: Source | undefined, injected: string | undefined, edited = false): Provenance[] {
   return [
-    ...(source === 'simulated' || source === 'overlay' || source === 'recorded' || source === 'predicted'
-      ? [source]
-      : []),
+    ...(isShown(source) ? [source] : []),
     ...(injected === undefined ? [] : ['injected' as const]),
     ...(edited || source === 'edited' ? ['edited' as const] : []),
   ];

@@ -71,11 +71,15 @@ export type Check = z.infer<typeof check>;
 
 // ---- results of outside effects -------------------------------------------------------------------------------
 
-/** `overlay`: the real answer, as a model changed it by what it had simulated before. */
+/**
+ * `facts`: code answered from the facts of a search world. `overlay`: the real answer, as a model changed it by what it
+ * had simulated before.
+ */
 export const source = z.enum([
   'live',
   'recorded',
   'simulated',
+  'facts',
   'overlay',
   'predicted',
   'edited',

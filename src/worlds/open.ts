@@ -5,6 +5,7 @@ import type { World } from '../rollout/ports.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import { codeWorld } from './code/open.ts';
+import { factsWorld } from './facts/session.ts';
 import { moduleWorld } from './module.ts';
 import { recordedWorld } from './recorded/open.ts';
 import { replayWorld } from './recorded/replay.ts';
@@ -25,6 +26,7 @@ export function openWorld(submitted: SubmittedWorld, environment: ToolEnvironmen
     case 'simulated': {
       const { worlds, real_tools: tools } = submitted;
       if (tools !== undefined) return hybridWorld(submitted, realTools(submitted, tools, environment));
+      if (submitted.facts !== undefined) return factsWorld(submitted, submitted.facts, environment);
       return worlds?.real === undefined
         ? simulatedWorld(submitted)
         : hybridWorld(submitted, openWorld(worlds.real, environment, judges));

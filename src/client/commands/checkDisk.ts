@@ -14,6 +14,7 @@ import { filesOf } from '../../config/submit/sections.ts';
 import type { Bundle, BundleProblem } from '../../tools/bundle.ts';
 import { requireWithin } from '../confined.ts';
 import { ownScenario, worldProblems } from '../published/lintWorlds.ts';
+import { factsFindings } from '../simulation/facts/check.ts';
 import { bundleWithin, filesAt } from '../submitFile.ts';
 import { workspaceRoot } from '../workspace.ts';
 import { type LoadedFile, loadFiles } from './loadedFiles.ts';
@@ -64,6 +65,7 @@ export async function checkDisk(
     ...(await checkFiles(files, paths)),
     ...(await moduleProblems(files, { folder, within }, modulesOf(loaded), loadModules)),
     ...(await scenarioProblems(files, loaded, env, within)),
+    ...(await factsFindings(files, loaded, folder, NEVER)),
     ...visibleValues(loaded.flatMap(parsedFiles), (name) => env[name]),
   ];
   return { paths, problems: sortProblems(problems) };

@@ -11,6 +11,7 @@ import type { SimulationPorts } from '../../config/submit/simulation.ts';
 import type { Api } from '../../protocol/api.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import { isReference } from '../reference.ts';
+import { factPorts } from './facts/read.ts';
 
 export interface SimulationPlace {
   /** Folder of the workspace. */
@@ -65,6 +66,7 @@ export function simulationPorts({ root, env, files, connect, signal }: Simulatio
       const { readTables } = await import('./tables.ts');
       return await readTables(database, names);
     },
+    ...factPorts(files, signal),
     async run(command, folder, seconds) {
       const { value, secrets } = withValues(command);
       return secrets.text(await printed(value, folder, seconds, signal));

@@ -54,12 +54,14 @@ export async function readSimulation(
     });
   await checkRoutes(reading, parsed, value);
   if (value.real?.tools !== undefined) await checkTools(reading, parsed, ['real', 'tools'], value.real.tools);
-  // A real world has the definitions of its tools.
-  const tools = value.tools === undefined && parsed.has(['real']) ? [] : await readTools(reading, parsed, value.tools);
+  // A real world has the definitions of its tools, and so has one with facts.
+  const hasTools = parsed.has(['real']) || parsed.has(['facts']);
+  const tools = value.tools === undefined && hasTools ? [] : await readTools(reading, parsed, value.tools);
   const texts: Partial<Record<SimulationPart, PromptText>> = {};
   const { state, demonstrations } = value;
   let complete = value.model !== undefined;
   if (typeof state === 'object' && !(await checkState(reading, parsed, state))) complete = false;
+  if (parsed.has(['facts']) && !(await checkFacts(reading, parsed, value))) complete = false;
   for (const part of SIMULATION_PARTS) {
     const written = value[part];
     if (typeof written !== 'string') continue;
@@ -145,6 +147,27 @@ async function checkState(reading: Reading, parsed: ParsedFile, state: StateSour
   let complete = true;
   for (const [at, written] of named) if ((await reading.locate(parsed, at, written)) === undefined) complete = false;
   return complete;
+}
+
+/** Returns whether the database of the facts exists, and the world can have facts. */
+async function checkFacts(
+  reading: Reading,
+  parsed: ParsedFile,
+  { facts, domain }: Partial<WorldFile>,
+): Promise<boolean> {
+  if (domain !== 'search' && domain !== undefined)
+    reading.report(parsed, parsed.has(['domain']) ? ['domain'] : ['facts'], {
+      code: 'conflict',
+      message: `a world of the domain \`${domain}\` has no \`facts\``,
+      hint: 'Write `domain: search`, or take the rows as the initial state: `state: { sql: { database: … } }`.',
+    });
+  if (parsed.has(['real']))
+    reading.report(parsed, ['real'], {
+      code: 'conflict',
+      message: 'a world with `facts` has no `real` world',
+      hint: 'Remove one of them.',
+    });
+  return facts !== undefined && (await reading.locate(parsed, ['facts', 'database'], facts.database)) !== undefined;
 }
 
 async function readFile(

@@ -267,6 +267,8 @@ export function checkWorldTexts(reading: Reading, world: WorldParts, tasks: Data
       checkPlaceholders(reading, parsed, at, text, tasks, { mayKnowAnswer: true });
     if (userPrompt !== undefined) check(['user', 'prompt'], userPrompt);
     for (const [part, text] of Object.entries(simulation?.texts ?? {})) check([part], text);
+    const truth = loaded?.file.facts?.truth;
+    if (truth !== undefined) check(['facts', 'truth'], { text: truth });
     for (const [index, { say }] of (loaded?.file.perturb ?? []).entries())
       if (say !== undefined) check(['perturb', index, 'say'], { text: say });
   }

@@ -1,5 +1,6 @@
 /** Keys of a world file with `kind: simulated`. */
 import { z } from 'zod';
+import { factsSection } from './factsSection.ts';
 import { modelSection } from './modelSection.ts';
 import { worldPath } from './nestedWorld.ts';
 import { toolEntry } from './toolEntry.ts';
@@ -191,6 +192,12 @@ export const simulatedWorldKeys = {
         'which they are taken when the batch is submitted: for each tool, a call that succeeded and one that failed.',
     ),
   instruction: part('what must happen, e.g. which call fails and how.'),
+  facts: factsSection
+    .optional()
+    .describe(
+      'With `domain: search`: a database of invented facts. Code answers searches and keeps the memory of the agent; ' +
+        'the model writes the pages, and each is checked against its row.',
+    ),
   real: realSection
     .optional()
     .describe('With `kind: simulated`: a real world, or real tools, which are simulated, except as `route` says.'),

@@ -154,6 +154,8 @@ const simulatedWorld = z.object({
   /** Those that are data, such as recorded calls: what looks like a placeholder in them is none. */
   literal: z.array(z.enum(SIMULATION_PARTS)).optional(),
   sources: simulationSources.optional(),
+  /** The blob with the pages of a search world: see `config/facts/pages.ts`. */
+  facts: sha.optional(),
   /** What workers open to get real tools, if no world `worlds.real` has them. */
   real_tools: z.array(submittedTools).optional(),
   /** Who answers the calls of which real tools: patterns of names, the first that matches. */

@@ -1,6 +1,7 @@
 /** Builds the sections of a submission: agents, tools, world, and scorer. */
 import { StudioError } from '../../common/errors.ts';
 import { DEFAULTS } from '../defaults.ts';
+import { withFactTools } from '../facts/tools.ts';
 import type { Files } from '../files.ts';
 import type { LoadedAgent } from '../load/agent.ts';
 import { endpointsOf } from '../load/model.ts';
@@ -13,6 +14,7 @@ import {
   type LoadedRecordedWorld,
   type LoadedSimulatedWorld,
   type LoadedWorld,
+  worldsIn,
 } from '../load/world.ts';
 import type { LoadedBatch } from '../load.ts';
 import { impliedNeeds } from '../needs.ts';
@@ -145,7 +147,10 @@ export function submittedSimulatedWorld(world: LoadedSimulatedWorld, root: strin
     domain: file.domain,
     model: submittedModel(file.model),
     ...(file.context === undefined ? {} : { context: file.context }),
-    definitions: simulation.tools.flatMap((tools) => ('definitions' in tools ? tools.definitions : [])),
+    definitions: withFactTools(
+      file.facts,
+      simulation.tools.flatMap((tools) => ('definitions' in tools ? tools.definitions : [])),
+    ),
     texts: Object.fromEntries(texts),
     ...(file.route === undefined ? {} : { route: file.route }),
   };
@@ -353,7 +358,7 @@ function isList(parts: readonly string[] | Readonly<Record<string, string>>): pa
   return Array.isArray(parts);
 }
 
-/** Hides the dataset and published worlds from programs: these files have the expected answers, and the verifiers. */
+/** Hides the dataset, published worlds, and facts from programs: these files have the answers, and the verifiers. */
 export function submittedSandbox(
   { path, file: { sandbox }, dataset, world }: LoadedBatch,
   files: Files,
@@ -363,6 +368,9 @@ export function submittedSandbox(
   const absolute = (paths: readonly string[]): string[] =>
     paths.map((written) => files.absolute(joinPath(dirname(path), written)));
   const code = codeWorldIn(world);
-  const hide = [dataset.spec.path, ...(code === undefined ? [] : [code.scenarios.folder])];
+  const facts = worldsIn(world).flatMap(({ file, path: from }) =>
+    file.facts === undefined ? [] : [joinPath(dirname(from), file.facts.database)],
+  );
+  const hide = [dataset.spec.path, ...(code === undefined ? [] : [code.scenarios.folder]), ...facts];
   return { mode, network, allow, read: absolute(read), write: absolute(write), hide, modules };
 }

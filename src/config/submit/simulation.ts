@@ -4,6 +4,7 @@
  * none of the programs, and a server that changes its tools changes no batch that runs.
  */
 import { StudioError } from '../../common/errors.ts';
+import { withFactTools } from '../facts/tools.ts';
 import type { Files } from '../files.ts';
 import type { LoadedSimulatedWorld } from '../load/world.ts';
 import { dirname, joinPath } from '../paths.ts';
@@ -16,10 +17,11 @@ import { type Problem, problemsError } from '../source/problem.ts';
 import type { SubmittedTools } from '../submission/tools.ts';
 import type { SubmittedSimulatedWorld, ToolDefinition } from '../submission/world.ts';
 import { Bundles, type SubmissionBlob } from './blobs.ts';
+import { type FactPorts, sentFacts } from './facts.ts';
 import { submittedSimulatedWorld, submittedTools } from './sections.ts';
 
 /** Reads on the submitting machine. All of them throw StudioError. */
-export interface SimulationPorts {
+export interface SimulationPorts extends FactPorts {
   /** Lists the tools of one entry, and calls none of them. `${env:…}` is still as written. */
   listTools(entry: readonly SubmittedTools[], blobs: AsyncIterable<SubmissionBlob>): Promise<readonly ToolDefinition[]>;
   /** Reads tables of a SQLite file. Absent names: all. */
@@ -36,13 +38,16 @@ export interface PlannedSimulation {
   readonly world: SubmittedSimulatedWorld;
   /** Bundles of modules whose tools are listed. They are not sent. */
   readonly bundles: Bundles;
+  /** Its pages, if it has facts, and warnings about them. */
+  readonly blobs: readonly SubmissionBlob[];
+  readonly problems: readonly Problem[];
 }
 
 const COMMAND_SECONDS = 60;
 
 /**
  * Returns a simulated world with all that a person may have to permit before it is read. `sent`: gets the modules of
- * its real tools.
+ * its real tools. Throws StudioError `config` for facts that cannot be read.
  */
 export async function plannedSimulation(
   world: LoadedSimulatedWorld,
@@ -65,6 +70,7 @@ export async function plannedSimulation(
       ),
     ),
   ]);
+  const { blobs, problems, ...facts } = await sentFacts(world, root, ports);
   const listed = entries.flat();
   const folder = ports.files.absolute(dirname(world.path));
   const sources = {
@@ -74,10 +80,13 @@ export async function plannedSimulation(
   return {
     world: {
       ...submittedSimulatedWorld(world, root),
+      ...facts,
       ...(real.length === 0 ? {} : { real_tools: real.flat() }),
       ...(Object.keys(sources).length === 0 ? {} : { sources }),
     },
     bundles,
+    blobs,
+    problems,
   };
 }
 
@@ -94,7 +103,7 @@ export async function readSimulation(
 ): Promise<{ readonly world: SubmittedSimulatedWorld; readonly problems: readonly Problem[] }> {
   const reader = new Reader(loaded, root, files, ports);
   const { state, demonstrations } = loaded.simulation;
-  const definitions = await reader.definitions(world.sources?.tools ?? [], bundles);
+  const definitions = withFactTools(loaded.file.facts, await reader.definitions(world.sources?.tools ?? [], bundles));
   const texts = {
     ...world.texts,
     ...(state === undefined ? {} : { state: await reader.state(state) }),

@@ -1,5 +1,6 @@
 /** Finds the tools of a world, from the texts of files alone: nothing is opened, and no recording is read. */
 import { isJsonObject, type Json } from '../../common/json.ts';
+import { FACT_TOOLS } from '../facts/tools.ts';
 import { dirname, joinPath } from '../paths.ts';
 import { ANSWERING_WORLDS } from '../schema/nestedWorld.ts';
 import { BUILTINS } from '../schema/toolEntry.ts';
@@ -57,6 +58,7 @@ export async function worldToolSources(
   };
   if (kind === 'simulated') {
     addEntries(['tools'], tools);
+    if (isJsonObject(file['facts'])) add(['facts'], Promise.resolve(namedTools(parsed, ['facts'], FACT_TOOLS)));
     addEntries(['real', 'tools'], isJsonObject(file['real']) ? file['real']['tools'] : undefined);
   }
   if (kind === 'recorded' && Array.isArray(tools))

@@ -6,15 +6,17 @@
  * 2. directions: the user's message says which tools to call (`directions.ts`);
  * 3. the judge: the system prompt makes it one (`judge.ts`);
  * 4. the world model: the system prompt makes it the environment of an agent in the sample's library (`deskWorld/`);
- * 5. the simulated user: the system prompt makes it one (`user.ts`);
- * 6. the summary: the last message asks to sum up the conversation (`summary.ts`);
- * 7. a team: the tools hand off or delegate to other agents, or the system prompt says to only look things up
+ * 5. the page writer: the system prompt makes it the search engine and the web of an agent (`pageWriter.ts`);
+ * 6. the simulated user: the system prompt makes it one (`user.ts`);
+ * 7. the summary: the last message asks to sum up the conversation (`summary.ts`);
+ * 8. a team: the tools hand off or delegate to other agents, or the system prompt says to only look things up
  *    (`team.ts`);
- * 8. the clerk at the sample workspace's lending desk: the tools of the desk are available (`desk/`);
- * 9. otherwise, it says what it is (`introduction.ts`).
+ * 9. the clerk at the sample workspace's lending desk: the tools of the desk are available (`desk/`);
+ * 10. the researcher: the tools of a search world are available (`researcher.ts`);
+ * 11. otherwise, it says what it is (`introduction.ts`).
  *
- * Only the clerk and a faulty world make mistakes. They follow from the seed; a higher temperature causes more of the
- * clerk's.
+ * Only the clerk, the researcher, and a faulty world make mistakes. They follow from the seed; a higher temperature
+ * causes more of those of the clerk and the researcher.
  */
 import type { Faults } from '../faults.ts';
 import { hashText, mix, Random } from '../random.ts';
@@ -26,6 +28,8 @@ import { deskWorld, playedLibrary } from './deskWorld/deskWorld.ts';
 import { readDirections } from './directions.ts';
 import { introduction } from './introduction.ts';
 import { isJudge, judge } from './judge.ts';
+import { isPageWriter, pageWriter } from './pageWriter.ts';
+import { isResearcher, researcher } from './researcher.ts';
 import { isSummaryRequest, summary } from './summary.ts';
 import { delegate, lookUpOnly } from './team.ts';
 import { isUser, simulatedUser } from './user.ts';
@@ -45,14 +49,15 @@ export function decide(request: ChatRequest, seed: number, { mistakes, worldErro
   if (isJudge(conversation.system)) return judge(conversation);
   const library = playedLibrary(conversation.system);
   if (library !== undefined) return deskWorld(conversation, library, seed, worldErrors);
+  if (isPageWriter(conversation.system)) return pageWriter(conversation, seed, worldErrors);
   if (isUser(conversation.system)) return simulatedUser(conversation);
   if (isSummaryRequest(conversation)) return summary(conversation);
   const teamed = delegate(conversation, toolsAllowed ? (request.tools ?? []) : []) ?? lookUpOnly(conversation, tools);
   if (teamed !== undefined) return teamed;
-  if (tools.has('find_member') && tools.has('list_loans')) {
-    const last = conversation.last;
-    const random = new Random(mix(seed, request.messages.length, last === undefined ? 0 : hashText(contentText(last))));
-    return clerk(conversation, tools, random, (request.temperature ?? 1) * mistakes);
-  }
+  const last = conversation.last;
+  const random = new Random(mix(seed, request.messages.length, last === undefined ? 0 : hashText(contentText(last))));
+  const temperature = (request.temperature ?? 1) * mistakes;
+  if (tools.has('find_member') && tools.has('list_loans')) return clerk(conversation, tools, random, temperature);
+  if (isResearcher(tools)) return researcher(conversation, tools, random, temperature);
   return introduction(tools);
 }

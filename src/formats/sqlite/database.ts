@@ -14,6 +14,8 @@ export interface DatabaseTable {
   readonly name: string;
   /** Names of its columns. Those that are computed are left out. */
   readonly columns: readonly string[];
+  /** Their types, as written. */
+  readonly types: readonly string[];
   /** Columns of its key. Empty: rows are identified by their position, the rowid. */
   readonly key: readonly string[];
 }
@@ -73,8 +75,9 @@ export class DatabaseFile {
       const parsed = name.startsWith('sqlite_') || root === 0 ? undefined : parseTable(sql);
       if (parsed === undefined) continue;
       const layout = layoutOf(parsed, sql, root);
-      const columns = parsed.columns.filter(({ computed }) => computed === undefined).map((column) => column.name);
-      layouts.set({ name, columns, key: parsed.key }, layout);
+      const columns = parsed.columns.filter(({ computed }) => computed === undefined);
+      const names = columns.map((column) => column.name);
+      layouts.set({ name, columns: names, types: columns.map(({ type }) => type), key: parsed.key }, layout);
     }
     return new DatabaseFile(pages, layouts);
   }

@@ -1,6 +1,7 @@
 /** Parsed submissions by hash. They are immutable blobs, so the latest ones are cached. */
 import { StudioError } from '../../common/errors.ts';
 import {
+  factsOf,
   modulesOf,
   recordedWorldsOf,
   replaysOf,
@@ -68,13 +69,14 @@ export class Submissions {
   }
 }
 
-/** Returns all blobs of a submission: itself, bundles, source maps, scenarios, and recordings. */
+/** Returns all blobs of a submission: itself, bundles, source maps, scenarios, recordings, and pages. */
 export function blobsOf(sha: string, value: Submission): string[] {
   return [
     ...new Set([
       sha,
       ...modulesOf(value).flatMap((module) => [module.bundle, module.map]),
       ...recordedWorldsOf(value).flatMap(({ calls, blobs }) => [calls, ...blobs]),
+      ...factsOf(value),
       ...Object.values(scenariosOf(value)).flatMap(({ code, template, verifiers }) => [code, template, verifiers]),
       ...Object.values(replaysOf(value)).map(({ recording }) => recording),
     ]),

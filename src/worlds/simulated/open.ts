@@ -18,7 +18,7 @@ import type {
 import { ClassedError } from '../../trace/classedError.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 import { DOMAINS } from './domains.ts';
-import { messagesFor, type SimulationTexts, systemPrompt, type Turn } from './prompt.ts';
+import { correction, messagesFor, type SimulationTexts, systemPrompt, type Turn } from './prompt.ts';
 
 /** The name under which calls of the world model are recorded. */
 const SIDE = 'world';
@@ -55,6 +55,11 @@ export function filled({ texts, literal, name }: SubmittedSimulatedWorld, task: 
   );
 }
 
+/** Returns what is wrong with an observation. */
+type Check = (observation: string) => readonly string[];
+
+type Answered = { readonly outcome: ToolOutcome } | { readonly problems: readonly string[] };
+
 /** What the model plays. Its state is what `observed` has received. */
 export class SimulatedSession implements WorldSession {
   readonly specs: readonly ToolSpec[];
@@ -62,9 +67,16 @@ export class SimulatedSession implements WorldSession {
   readonly #world: SubmittedSimulatedWorld;
   readonly #state: string | undefined;
   readonly #turns: Turn[] = [];
+  readonly #factsOf: (call: ToolCall) => string | undefined;
 
-  constructor(world: SubmittedSimulatedWorld, texts: SimulationTexts) {
+  /** `factsOf`: what the model is told for a call. */
+  constructor(
+    world: SubmittedSimulatedWorld,
+    texts: SimulationTexts,
+    factsOf: (call: ToolCall) => string | undefined = () => undefined,
+  ) {
     this.#world = world;
+    this.#factsOf = factsOf;
     this.prompt = systemPrompt(world, texts);
     this.#state = DOMAINS[world.domain].stateInTurn === true ? texts.state : undefined;
     this.specs = world.definitions.map(({ name, description, parameters, output }) => ({
@@ -79,21 +91,53 @@ export class SimulatedSession implements WorldSession {
   }
 
   /** `real`: what a real system has returned, which the model changes by what it has answered before. */
-  async call({ name, arguments: args }: ToolCall, { ask }: ToolCallContext, real?: Json): Promise<ToolOutcome> {
-    if (ask === undefined)
-      throw new ClassedError('world_error', 'A simulated world answers only in a rollout: its model is not available.');
-    const next = { action: actionOf(name, args), ...(real === undefined ? {} : { real: observationText(real) }) };
-    const messages = messagesFor(this.prompt, this.#state, this.#turns, next);
-    for (let tried = 0; tried < TRIES; tried++) {
-      const reply = await this.#ask(ask, messages);
-      const observation = observationOf(reply);
-      if (observation !== undefined) return outcomeOf(observation);
-    }
+  async call(call: ToolCall, context: ToolCallContext, real?: Json): Promise<ToolOutcome> {
+    const answered = await this.#answer(call, context, real, () => []);
+    if ('outcome' in answered) return answered.outcome;
     throw new ClassedError(
       'world_error',
       `The model that plays the world ${this.#world.name} replied ${TRIES} times without an observation.`,
       { fatal: true },
     );
+  }
+
+  /**
+   * As `call`, for an observation with which nothing may be wrong: what is, the model is told when it is asked again.
+   * Returns what was wrong with the last one if none is right.
+   */
+  checkedCall(call: ToolCall, context: ToolCallContext, problemsOf: Check): Promise<Answered> {
+    return this.#answer(call, context, undefined, problemsOf);
+  }
+
+  async #answer(
+    call: ToolCall,
+    { ask }: ToolCallContext,
+    real: Json | undefined,
+    problemsOf: Check,
+  ): Promise<Answered> {
+    if (ask === undefined)
+      throw new ClassedError('world_error', 'A simulated world answers only in a rollout: its model is not available.');
+    const messages = messagesFor(this.prompt, this.#state, this.#turns, this.#turnOf(call, real));
+    let again: SideQuestion['messages'] = [];
+    let problems: readonly string[] = [];
+    for (let tried = 0; tried < TRIES; tried++) {
+      const reply = await this.#ask(ask, [...messages, ...again]);
+      const observation = observationOf(reply);
+      problems = observation === undefined ? ['It is empty'] : problemsOf(observation);
+      if (observation === undefined) continue;
+      if (problems.length === 0) return { outcome: outcomeOf(observation) };
+      again = correction(observation, problems);
+    }
+    return { problems };
+  }
+
+  #turnOf(call: ToolCall, real: Json | undefined): Omit<Turn, 'observation'> {
+    const facts = this.#factsOf(call);
+    return {
+      action: actionOf(call.name, call.arguments),
+      ...(real === undefined ? {} : { real: observationText(real) }),
+      ...(facts === undefined ? {} : { facts }),
+    };
   }
 
   /** Asks the model. If it cannot answer, the attempt ends without a score: the agent is not to blame. */
@@ -123,12 +167,8 @@ export class SimulatedSession implements WorldSession {
     }
   }
 
-  observed({ name, arguments: args }: ToolCall, response: Json, { real }: Observed): void {
-    this.#turns.push({
-      action: actionOf(name, args),
-      ...(real === undefined ? {} : { real: observationText(real) }),
-      observation: observationText(response),
-    });
+  observed(call: ToolCall, response: Json, { real }: Observed): void {
+    this.#turns.push({ ...this.#turnOf(call, real), observation: observationText(response) });
   }
 
   close(): Promise<void> {

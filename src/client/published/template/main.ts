@@ -1,18 +1,32 @@
 /**
- * Builds templates in a process of its own: published statements may take any amount of time, and SQLite cannot be
- * interrupted from within. Each line of standard input is a request; each line of standard output is its result.
+ * Runs SQL in a process of its own: statements of others may take any amount of time, and SQLite cannot be interrupted
+ * from within. Each line of standard input is a request, for a template or for the facts of a world; each line of
+ * standard output is its result.
  */
 import { createInterface } from 'node:readline';
+import { z } from 'zod';
 import { errorText } from '../../../common/errors.ts';
 import { openDatabase } from '../../../store/sqlite/driver.ts';
+import { type FactsRequest, factsRequest } from '../../simulation/facts/requests.ts';
+import { type OpenDatabase, runQueries, runScript } from '../../simulation/facts/script.ts';
 import { buildTemplate, templateRequest } from './build.ts';
+
+const requests = z.union([z.object({ facts: factsRequest }), templateRequest]);
+const open: OpenDatabase = (file) => openDatabase(file, { readOnly: false });
 
 createInterface({ input: process.stdin }).on('line', (line) => {
   let result: object;
   try {
-    result = buildTemplate(templateRequest.parse(JSON.parse(line)), (file) => openDatabase(file, { readOnly: false }));
+    const request = requests.parse(JSON.parse(line));
+    result = 'facts' in request ? ofFacts(request.facts) : buildTemplate(request, open);
   } catch (error) {
     result = { failure: errorText(error) };
   }
   process.stdout.write(`${JSON.stringify(result)}\n`);
 });
+
+function ofFacts(request: FactsRequest): object {
+  return 'script' in request
+    ? runScript(request.script, open)
+    : { results: runQueries(request.tables, request.queries, open) };
+}

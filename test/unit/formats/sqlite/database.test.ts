@@ -44,7 +44,7 @@ function assertRows(rows: readonly unknown[], expected: readonly unknown[]): voi
 }
 
 describe('a database file', () => {
-  it('has its tables with their columns and keys, without indexes, views, and tables of SQLite', async () => {
+  it('has its tables with their columns, types, and keys, without indexes, views, and tables of SQLite', async () => {
     const { bytes } = made(
       'CREATE TABLE books (id INTEGER PRIMARY KEY AUTOINCREMENT, title TEXT)',
       'CREATE TABLE places (shelf TEXT, slot INT, book INT, PRIMARY KEY (slot, shelf))',
@@ -53,9 +53,9 @@ describe('a database file', () => {
       'CREATE VIEW all_books AS SELECT * FROM books',
     );
     assert.deepEqual((await DatabaseFile.open(reader(bytes))).tables, [
-      { name: 'books', columns: ['id', 'title'], key: ['id'] },
-      { name: 'places', columns: ['shelf', 'slot', 'book'], key: ['slot', 'shelf'] },
-      { name: 'log', columns: ['text'], key: [] },
+      { name: 'books', columns: ['id', 'title'], types: ['INTEGER', 'TEXT'], key: ['id'] },
+      { name: 'places', columns: ['shelf', 'slot', 'book'], types: ['TEXT', 'INT', 'INT'], key: ['slot', 'shelf'] },
+      { name: 'log', columns: ['text'], types: [''], key: [] },
     ]);
   });
 
