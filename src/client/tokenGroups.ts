@@ -17,9 +17,8 @@ export interface GroupCounts {
   readonly left_out: Record<string, number>;
 }
 
-/** Attempts that are read at the same time, and token records of each. */
+/** Attempts that are read at the same time. */
 const AT_A_TIME = 8;
-const RECORDS_AT_A_TIME = 8;
 
 /** Returns the lines of a batch, in order of its tasks and attempts, and counts them in `counts`. */
 export async function* tokenGroups(
@@ -56,9 +55,9 @@ async function recordsOf(api: Api, model: TrajectoryModel, signal: AbortSignal):
     if ('unknown' in event || event.kind !== 'model.end' || event.span === undefined) return [];
     return event.data.tokens === undefined ? [] : [{ seq: event.span, sha: event.data.tokens.$blob }];
   });
-  const read = async ({ seq, sha }: (typeof refs)[number]): Promise<readonly [number, TokenRecord]> => {
-    const bytes = await api.getBlob(sha, signal);
-    return [seq, tokenRecord.parse(JSON.parse(new TextDecoder().decode(bytes)))];
-  };
-  return new Map(await Readable.from(refs).map(read, { concurrency: RECORDS_AT_A_TIME, signal }).toArray());
+  const texts = await api.blobTexts(
+    refs.map(({ sha }) => sha),
+    signal,
+  );
+  return new Map(refs.map(({ seq }, index) => [seq, tokenRecord.parse(JSON.parse(texts[index] ?? ''))]));
 }

@@ -12,12 +12,14 @@ import {
   type BatchRow,
   batchPage,
   batchRow,
+  blobTexts,
   type CreateBatch,
   eventPage,
   type Fork,
   type ForkReply,
   forkReply,
   httpError,
+  MAX_BLOB_TEXTS,
   type RolloutPage,
   rolloutInfo,
   rolloutPage,
@@ -190,6 +192,19 @@ export class Api {
   async getBlob(sha: string, signal?: AbortSignal): Promise<Uint8Array> {
     const response = await this.#request('GET', `/v1/blobs/${sha}`, undefined, signal);
     return response.bytes();
+  }
+
+  /**
+   * Returns the contents of many small blobs of text, in this order, with few requests. Throws StudioError `not_found`
+   * if one is missing.
+   */
+  async blobTexts(shas: readonly string[], signal?: AbortSignal): Promise<string[]> {
+    const all: string[] = [];
+    while (all.length < shas.length) {
+      const body = { shas: shas.slice(all.length, all.length + MAX_BLOB_TEXTS) };
+      all.push(...(await this.#json('POST', '/v1/blobs/texts', blobTexts, body, signal)).texts);
+    }
+    return all;
   }
 
   /** Returns `length` bytes of a blob from `start`; fewer at its end. Throws StudioError `usage` beyond its end. */

@@ -183,6 +183,19 @@ export type RolloutPage = z.infer<typeof rolloutPage>;
 export const taskPage = z.object({ tasks: z.array(taskRecord), next: int.optional() });
 /** `GET /v1/rollouts/<id>`. */
 export const rolloutInfo = z.object({ row: rolloutRow, lineage, task: taskRecord, submission: z.string() });
+/** Most blobs of one `texts` request. */
+export const MAX_BLOB_TEXTS = 1000;
+/** `POST /v1/blobs/texts`. */
+export const blobNames = z.object({
+  shas: z
+    .array(z.string().regex(/^[0-9a-f]{64}$/))
+    .min(1)
+    .max(MAX_BLOB_TEXTS),
+});
+/** The contents of the first of the blobs that were asked for, as many as fit in a page. */
+export const blobTexts = z.object({ texts: z.array(z.string()).min(1) });
+export type BlobTexts = z.infer<typeof blobTexts>;
+
 /**
  * `GET /v1/streams/<id>/events?after=<seq>&limit=<n>[&until=<seq>]`: for a fork, starts with the events of its lineage.
  */

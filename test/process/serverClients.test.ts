@@ -272,6 +272,22 @@ describe('clients', () => {
     await assert.rejects(server.api.fork({ batch: newId('b'), rollout, seq: 1, attempts: 1 }), { code: 'unsupported' });
   });
 
+  test('the texts of many blobs come in pages, in order', async () => {
+    const blobs = [1, 2, 3, 4, 5, 6].map((n) => blobOf(String(n).repeat(n === 6 ? 9_000_000 : 1_500_000)));
+    for (const { sha, bytes } of blobs) await server.api.putBlob(sha, bytes);
+    const shas = [...blobs, ...blobs].map(({ sha }) => sha);
+    const texts = await server.api.blobTexts(shas);
+    assert.deepEqual(
+      texts.map((text) => [text[0], text.length]),
+      [...blobs, ...blobs].map(({ bytes }) => [String.fromCharCode(bytes[0] ?? 0), bytes.length]),
+    );
+    const page = await server.fetch('/v1/blobs/texts', { method: 'POST', body: JSON.stringify({ shas }) });
+    assert.equal(((await page.json()) as { texts: string[] }).texts.length, 2, 'a page has a limit');
+    assert.deepEqual(await server.api.blobTexts([]), []);
+    await assert.rejects(server.api.blobTexts([shas[0] ?? '', blobOf('other').sha]), { code: 'not_found' });
+    await assert.rejects(server.api.blobTexts(['../server.json']), { code: 'usage' });
+  });
+
   test('blobs come whole, in part, or not at all', async () => {
     const { sha, bytes } = blobOf('0123456789');
     await server.api.putBlob(sha, bytes);

@@ -1,8 +1,11 @@
-/** Blobs by sha256: PUT, HEAD, GET with one Range. */
+/** Blobs by sha256: PUT, HEAD, GET with one Range, and the texts of many. */
+import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { StudioError } from '../../common/errors.ts';
+import { type BlobTexts, blobNames } from '../../protocol/client.ts';
 import { ROLLOUT_HEADER } from '../../protocol/worker.ts';
-import { type Call, param, tooLarge } from '../http/call.ts';
+import { type Call, param, readJson, tooLarge } from '../http/call.ts';
 import { sendJson } from '../http/reply.ts';
 import type { Route } from '../http/router.ts';
 import type { Services } from '../services.ts';
@@ -10,6 +13,7 @@ import type { BlobQuota } from '../workers/blobQuota.ts';
 import type { SessionAccess } from '../workers/sessionAccess.ts';
 
 const MAX_BLOB_BYTES = 1024 * 1024 * 1024;
+const PAGE_BYTES = 4 * 1024 * 1024;
 
 const SHA = /^[0-9a-f]{64}$/;
 const RANGE = /^bytes=(\d*)-(\d*)$/;
@@ -36,6 +40,12 @@ export function blobRoutes(services: Services, access: SessionAccess, quota: Blo
       access: 'read',
       workers: 'session',
       handle: (call) => get(services, access, call),
+    },
+    {
+      method: 'POST',
+      path: '/v1/blobs/texts',
+      access: 'read',
+      handle: async (call) => texts(services, (await readJson(call, blobNames)).shas),
     },
   ];
 }
@@ -104,6 +114,20 @@ async function get(services: Services, access: SessionAccess, call: Call): Promi
   if (request.method === 'HEAD') response.end();
   else await pipeline(part.bytes, response, { signal: call.signal });
   return undefined;
+}
+
+/** Reads small blobs of text, such as token records, up to a page: as many as fit, but at least the first. */
+async function texts({ store }: Services, shas: readonly string[]): Promise<BlobTexts> {
+  const found: string[] = [];
+  let size = 0;
+  for (const sha of shas) {
+    const blob = await store.blobs.get(sha);
+    if (blob === undefined) throw new StudioError('not_found', `There is no blob ${sha}.`);
+    size += blob.size;
+    if (size > PAGE_BYTES && found.length > 0) break;
+    found.push(await text(Readable.from(blob.bytes)));
+  }
+  return { texts: found };
 }
 
 /** Parses a Range header. undefined: the whole blob; `none`: outside the blob. Several ranges get the whole blob. */
