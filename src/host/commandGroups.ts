@@ -7,6 +7,7 @@ import type { TargetTokens } from './targets/address/targetTokens.ts';
 import type { TargetRegistry } from './targets/targetRegistry.ts';
 import { registerGroup } from './window/commands.ts';
 import type { FileProblems } from './window/problems.ts';
+import type { WorkspaceWorlds } from './worlds/workspaceWorlds.ts';
 
 interface GroupParts {
   readonly problems: FileProblems;
@@ -14,6 +15,7 @@ interface GroupParts {
   readonly targets: TargetRegistry;
   readonly tokens: TargetTokens;
   readonly values: StoredValues;
+  readonly worlds: WorkspaceWorlds;
 }
 
 export function registerGroups(services: Services, register: RegisterCommand, parts: GroupParts): vscode.Disposable {

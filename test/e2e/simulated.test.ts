@@ -1,8 +1,9 @@
-/** Simulated worlds in VS Code: what the model is told. */
+/** Simulated worlds in VS Code: what the model is told, and how many calls fit in its context. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe } from 'node:test';
+import { after, before, describe } from 'node:test';
+import { type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
 import { sampleFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
 
@@ -13,6 +14,19 @@ describe('simulated worlds in VS Code', { timeout: 480_000 }, () => {
   const folder = sampleFolder();
   const story = new Story('simulated', folder, { viewport: { width: 1440, height: 900 } });
   const item = (name: RegExp): ReturnType<typeof story.code.workbench.treeItem> => story.code.workbench.treeItem(name);
+  const file = path.join(folder, 'worlds', 'library-sim.world.yaml');
+  /** The endpoint of the world's model. */
+  let endpoint: FakeEndpoint | undefined;
+  before(async () => {
+    endpoint = await fakeEndpoint(({ path: url }, response) => {
+      const answer =
+        url === '/tokenize'
+          ? { count: 2_000, max_model_len: 16_096 }
+          : { data: [{ id: 'player', max_model_len: 16_096 }] };
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+    });
+  });
+  after(() => endpoint?.[Symbol.asyncDispose]());
   /** Opens an item with its arrow. */
   const expand = (name: RegExp): Promise<void> => item(name).locator('.monaco-tl-twistie').click();
   /** Takes pictures in each theme, and of a small window. */
@@ -62,7 +76,7 @@ describe('simulated worlds in VS Code', { timeout: 480_000 }, () => {
     const { workbench } = story.code;
     await workbench.command('View: Close All Editors');
     writeFileSync(
-      path.join(folder, 'worlds', 'library-sim.world.yaml'),
+      file,
       `version: 1\nname: library-sim\nkind: simulated\nmodel: { endpoint: 'demo:', name: demo }\n` +
         'tools: [{ file: simulation/tools.json }, { recorded: last/borrow-one/1 }]\nstate: simulation/state.md\n',
     );
@@ -75,5 +89,43 @@ describe('simulated worlds in VS Code', { timeout: 480_000 }, () => {
       .getByRole('treeitem', { name: /^Prompt of the domain mcp/ })
       .waitFor();
     await story.picture('simulated-agents');
+  });
+
+  story.step('a world file says what is known of the context, and asks the endpoint only on a click', async () => {
+    const { workbench } = story.code;
+    writeFileSync(
+      file,
+      `version: 1\nname: library-sim\nkind: simulated\nmodel: { endpoint: '${endpoint?.url ?? ''}', name: player }\n` +
+        'tools: [{ file: simulation/tools.json }]\nstate: simulation/state.md\n',
+    );
+    await workbench.openFile('library-sim.world.yaml');
+    const lens = workbench.codeLens(/System prompt about [\d,]+ tokens, 600 per call/);
+    await lens.waitFor({ timeout: PATIENCE_MS });
+    await workbench.codeLens('Preview Prompt').waitFor();
+    assert.ok(!endpoint?.seen.some(({ path: url }) => url === '/tokenize'), 'nobody was asked to count');
+    await lens.click();
+    await workbench.codeLens(/About 16 calls fit, but the agent may make 20 steps/).waitFor({
+      timeout: PATIENCE_MS,
+    });
+    await workbench.toast(/about 16 calls fit/).waitFor();
+    await workbench.clearToasts();
+    await pictures('simulated-lens');
+  });
+
+  story.step('the launch form says it next to the tasks, and asks again on a click', async () => {
+    const { workbench, page } = story.code;
+    await workbench.openFile('simulated.batch.yaml');
+    await workbench.command('Rollout: Launch Batch…');
+    await workbench.pick('simulated');
+    const row = page.locator('.quick-input-list .monaco-list-row').filter({ hasText: 'Context of library-sim' });
+    await row.filter({ hasText: 'About 16 calls fit' }).waitFor({ timeout: PATIENCE_MS });
+    await row.filter({ hasText: 'Shorten its state' }).waitFor();
+    await story.picture('simulated-launch');
+    const before = endpoint?.seen.length ?? 0;
+    await row.click();
+    await workbench.inputTitle.filter({ hasText: 'Launch Batch' }).waitFor({ timeout: PATIENCE_MS });
+    await row.filter({ hasText: 'About 16 calls fit' }).waitFor({ timeout: PATIENCE_MS });
+    assert.ok((endpoint?.seen.length ?? 0) > before, 'the endpoint was asked');
+    await page.keyboard.press('Escape');
   });
 });

@@ -19,16 +19,17 @@ const served = z.object({
 });
 
 /**
- * Measures a world whose `${env:…}` are as written. Asks its endpoint to count the tokens, and how long its context is,
- * as far as it can. Never throws for the endpoint.
+ * Measures a world whose `${env:…}` are as written. `ask`: whether its endpoint counts the tokens, and says how long
+ * its context is, as far as it can. Never throws for the endpoint.
  */
 export async function measureWorld(
   world: SubmittedSimulatedWorld,
   env: Values,
   signal: AbortSignal,
+  ask = true,
 ): Promise<ContextMeter> {
   const system = systemPrompt(world, world.texts);
-  const { exact, context } = await countsOf(world.model, system, env, signal);
+  const { exact, context }: EndpointCounts = ask ? await countsOf(world.model, system, env, signal) : {};
   const turn = measuredTurn(world);
   return contextMeter(
     {

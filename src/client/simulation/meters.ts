@@ -14,6 +14,8 @@ export interface WorldMeter extends ContextMeter {
   readonly world: string;
   /** Its file, relative to the workspace. */
   readonly file: string;
+  /** Steps that the agent may make, if fewer fit. */
+  readonly steps?: number;
   /** Whether more is read when a batch is submitted, so that fewer calls fit. */
   readonly partial: boolean;
   /** What the meter says, in words. */
@@ -31,7 +33,35 @@ export async function submissionMeters(
   return await Promise.all(worlds.map((world) => meterOf(world, { env, signal, steps })));
 }
 
-/** Returns the meters of the simulated worlds of files, each once. Files with errors have none. */
+/** A simulated world of a file. */
+export interface FileWorld {
+  readonly world: SubmittedSimulatedWorld;
+  /** Whether more of it is read when a batch is submitted. */
+  readonly partial: boolean;
+  /** The most steps that an agent of the files may make in it. */
+  readonly steps: number;
+}
+
+/** Returns the simulated worlds of files, each once. Files with errors have none. */
+export async function fileWorlds(files: Files, paths: readonly string[], folder: string): Promise<FileWorld[]> {
+  const found = new Map<string, FileWorld>();
+  for (const { world: outer, agent } of await loadFiles(files, paths))
+    for (const world of worldsIn(outer)) {
+      if (world.kind !== 'simulated') continue;
+      const { tools, state, demonstrations } = world.simulation;
+      const partial =
+        state !== undefined ||
+        demonstrations !== undefined ||
+        world.file.real !== undefined ||
+        !tools.every((each) => 'definitions' in each);
+      const submitted = submittedSimulatedWorld(world, workspaceRoot(world.path, folder));
+      const steps = Math.max(agent?.file.limits.steps ?? 0, found.get(world.path)?.steps ?? 0);
+      found.set(world.path, { world: submitted, partial, steps });
+    }
+  return [...found.values()];
+}
+
+/** Returns the meters of the simulated worlds of files, each once. */
 export async function fileMeters(
   files: Files,
   paths: readonly string[],
@@ -39,23 +69,18 @@ export async function fileMeters(
   env: Values,
   signal: AbortSignal,
 ): Promise<WorldMeter[]> {
-  const found = new Map<
-    string,
-    { readonly world: SubmittedSimulatedWorld; readonly partial: boolean; steps: number }
-  >();
-  for (const { world: outer, agent } of await loadFiles(files, paths))
-    for (const world of worldsIn(outer)) {
-      if (world.kind !== 'simulated') continue;
-      const { tools, state, demonstrations } = world.simulation;
-      const partial =
-        state !== undefined || demonstrations !== undefined || !tools.every((each) => 'definitions' in each);
-      const submitted = submittedSimulatedWorld(world, workspaceRoot(world.path, folder));
-      const steps = Math.max(agent?.file.limits.steps ?? 0, found.get(world.path)?.steps ?? 0);
-      found.set(world.path, { world: submitted, partial, steps });
-    }
-  return await Promise.all(
-    [...found.values()].map(({ world, partial, steps }) => meterOf(world, { env, signal, steps, partial })),
-  );
+  const worlds = await fileWorlds(files, paths, folder);
+  return await Promise.all(worlds.map((each) => meterOfFile(each, env, signal)));
+}
+
+/** `ask`: whether its endpoint is asked. */
+export function meterOfFile(
+  { world, partial, steps }: FileWorld,
+  env: Values,
+  signal: AbortSignal,
+  ask = true,
+): Promise<WorldMeter> {
+  return meterOf(world, { env, signal, steps, partial, ask });
 }
 
 async function meterOf(
@@ -65,14 +90,28 @@ async function meterOf(
     signal,
     steps,
     partial = false,
-  }: { readonly env: Values; readonly signal: AbortSignal; readonly steps: number; readonly partial?: boolean },
+    ask = true,
+  }: {
+    readonly env: Values;
+    readonly signal: AbortSignal;
+    readonly steps: number;
+    readonly partial?: boolean;
+    readonly ask?: boolean;
+  },
 ): Promise<WorldMeter> {
-  const meter = await measureWorld(world, env, signal);
+  const meter = await measureWorld(world, env, signal, ask);
   const few = meter.turns !== undefined && meter.turns < steps;
   const text = [
     `World ${world.name}: ${meterText(meter)}`,
     ...(partial ? ['fewer with what is read at the launch'] : []),
     ...(few ? [`the agent may make ${steps} steps`] : []),
   ].join('; ');
-  return { ...meter, world: world.name, file: world.file, partial, text: `${text}.` };
+  return {
+    ...meter,
+    world: world.name,
+    file: world.file,
+    partial,
+    ...(few ? { steps } : {}),
+    text: `${text}.`,
+  };
 }

@@ -1,24 +1,34 @@
-/** Provides CodeLenses that launch from batch files, dataset lines, and agent files. */
+/**
+ * Provides CodeLenses that launch from batch files, dataset lines, and agent files, and that show in world files how
+ * many calls fit in the context of the model.
+ */
 import * as vscode from 'vscode';
 import { fileGlob } from '../../common/fileKinds.ts';
 import { basename } from '../../config/paths.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import type { RegisterCommand, Services } from '../services.ts';
+import type { WorkspaceWorlds } from '../worlds/workspaceWorlds.ts';
 import { LAUNCH_FILE, LAUNCH_TASK } from './lensCommands.ts';
 import type { LensBuilder } from './lenses.ts';
 
 const BATCHES = { pattern: fileGlob('batch') };
+const WORLDS = { pattern: fileGlob('world') };
 const AGENTS = { pattern: fileGlob('agent') };
 const DATASETS = { pattern: '**/*.{jsonl,ndjson}' };
 
-export function registerCodeLens(services: Services, register: RegisterCommand, files: StudioFiles): vscode.Disposable {
+export function registerCodeLens(
+  services: Services,
+  register: RegisterCommand,
+  files: StudioFiles,
+  worlds: WorkspaceWorlds,
+): vscode.Disposable {
   let builder: LensBuilder | undefined;
   const lenses = async (): Promise<LensBuilder> => {
     const { LensBuilder } = await import('./lenses.ts');
-    return (builder ??= new LensBuilder(services, files.index));
+    return (builder ??= new LensBuilder(services, files.index, worlds));
   };
   const changed = new vscode.EventEmitter<void>();
-  const provider = (kind: 'batch' | 'agent' | 'dataset'): vscode.CodeLensProvider => ({
+  const provider = (kind: 'batch' | 'agent' | 'dataset' | 'world'): vscode.CodeLensProvider => ({
     onDidChangeCodeLenses: changed.event,
     // In Restricted Mode and for files that are not on disk, nothing can run.
     provideCodeLenses: async (document) =>
@@ -28,8 +38,10 @@ export function registerCodeLens(services: Services, register: RegisterCommand, 
     changed,
     vscode.languages.registerCodeLensProvider(BATCHES, provider('batch')),
     vscode.languages.registerCodeLensProvider(AGENTS, provider('agent')),
+    vscode.languages.registerCodeLensProvider(WORLDS, provider('world')),
     vscode.languages.registerCodeLensProvider(DATASETS, provider('dataset')),
     services.batches.rows.changed(() => changed.fire()),
+    worlds.measured(() => changed.fire()),
     vscode.workspace.onDidGrantWorkspaceTrust(() => changed.fire()),
     files.changed((kind) => {
       if (kind === 'batch') changed.fire();

@@ -1,24 +1,31 @@
 /** Computes the lenses for the lines of a file. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
+import { parseFile } from '../../config/source/parse.ts';
 import { BatchOrigins } from '../batches/origins.ts';
 import type { BatchIndex, IndexedBatch } from '../files/batchIndex.ts';
 import { firstTasks } from '../files/batchRefs.ts';
 import { folderOf, pathOf, workspaceFiles } from '../files/workspaceFiles.ts';
 import { LaunchMemory } from '../launch/memory.ts';
 import type { BatchList, Services } from '../services.ts';
+import { isTight, meterSummary } from '../worlds/meterTexts.ts';
+import { simulationRef } from '../worlds/simulationRef.ts';
+import type { WorkspaceWorlds } from '../worlds/workspaceWorlds.ts';
 import { LAUNCH_FILE, LAUNCH_TASK } from './lensCommands.ts';
 import { lastText, NBSP, usedByText } from './lensText.ts';
 
 /** Maximum number of dataset lines with a lens. */
 const MAX_LINES = 200;
+const MEASURE = 'rollout.measureContext';
 
 export class LensBuilder {
   readonly #batches: BatchList;
   readonly #origins: BatchOrigins;
   readonly #index: BatchIndex;
+  readonly #worlds: WorkspaceWorlds;
 
-  constructor({ batches, context, server }: Services, index: BatchIndex) {
+  constructor({ batches, context, server }: Services, index: BatchIndex, worlds: WorkspaceWorlds) {
+    this.#worlds = worlds;
     this.#batches = batches;
     this.#origins = new BatchOrigins(new LaunchMemory(context.workspaceState), server);
     this.#index = index;
@@ -45,6 +52,20 @@ export class LensBuilder {
     return users.length === 0 ? [] : [lens(0, usedByText(users.length), LAUNCH_FILE, users)];
   }
 
+  /** How many calls fit in the context of its model, without asking it, and its prompt. */
+  async world(document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
+    const { uri } = document;
+    const line = modelLine(pathOf(uri), document.getText());
+    if (line === undefined) return [];
+    const [meter] = await (await this.#worlds.meters()).of(await this.#worlds.withBatches(uri));
+    return [
+      ...(meter === undefined
+        ? []
+        : [lens(line, `$(${isTight(meter) ? 'warning' : 'dashboard'})${NBSP}${meterSummary(meter)}`, MEASURE, uri)]),
+      lens(line, `$(open-preview)${NBSP}Preview Prompt`, 'rollout.previewPrompt', uri),
+    ];
+  }
+
   async dataset({ uri }: vscode.TextDocument): Promise<vscode.CodeLens[]> {
     const path = pathOf(uri);
     const users = (await this.#index.all()).filter(
@@ -64,6 +85,13 @@ export class LensBuilder {
       throw error;
     }
   }
+}
+
+/** Returns the line of `model`, from 0. Undefined if no model plays the world. */
+function modelLine(path: string, text: string): number | undefined {
+  const parsed = parseFile(path, text);
+  if (simulationRef(parsed) === undefined) return undefined;
+  return (parsed.keyRange(['model'])?.line ?? 1) - 1;
 }
 
 function lens(line: number, title: string, command: string, ...args: readonly unknown[]): vscode.CodeLens {

@@ -47,6 +47,7 @@ export const COMMANDS = {
   'rollout.openWorld': { title: 'Open World…', icon: 'search' },
   'rollout.openWorldFile': { title: 'Open World File', icon: 'go-to-file' },
   'rollout.previewPrompt': { title: 'Preview World Prompt', icon: 'open-preview' },
+  'rollout.measureContext': { title: 'Measure Context of World', icon: 'dashboard' },
   'rollout.runWorld': { title: 'Run Batch on World…', icon: 'play' },
   'rollout.addWorld': { title: 'Add World…', icon: 'add' },
   'rollout.newRecordedWorld': { title: 'New World from Recording…', icon: 'globe' },

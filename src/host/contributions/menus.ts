@@ -67,6 +67,7 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.openWorld': HAS_FOLDER,
   'rollout.openWorldFile': 'false',
   'rollout.previewPrompt': all(TRUSTED, HAS_FOLDER, ON_DISK),
+  'rollout.measureContext': all(TRUSTED, HAS_FOLDER, ON_DISK),
   'rollout.runWorld': all(TRUSTED, HAS_FOLDER, ON_DISK),
   'rollout.addWorld': all(TRUSTED, HAS_FOLDER),
   'rollout.newRecordedWorld': all(TRUSTED, KEY.hasBatches, HAS_FOLDER),
@@ -243,6 +244,7 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.runWorld', when: all(TRUSTED, inWorlds('viewItem =~ /^world(\\.|$)/')), group: 'inline@2' },
     { command: 'rollout.openWorldFile', when: inWorlds('viewItem =~ /^(world|scenario)/'), group: '1_open@1' },
     { command: 'rollout.previewPrompt', when: all(TRUSTED, inWorlds(SIMULATED)), group: '1_open@2' },
+    { command: 'rollout.measureContext', when: all(TRUSTED, inWorlds(SIMULATED)), group: '1_open@3' },
     {
       command: 'rollout.runWorld',
       when: all(TRUSTED, inWorlds('viewItem =~ /^(world|scenario)/')),

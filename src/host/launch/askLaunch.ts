@@ -3,9 +3,11 @@ import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { type TaskList, taskList } from '../files/taskList.ts';
 import { folderOf, pathOf, workspaceFiles } from '../files/workspaceFiles.ts';
-import { type Answer, BACK } from '../window/questions/answer.ts';
+import { type Answer, BACK, type Choice } from '../window/questions/answer.ts';
 import { input, pickMany, pickOne, type StepPlace } from '../window/questions/dialogue.ts';
 import { runSteps, SKIPPED } from '../window/questions/steps.ts';
+import type { ContextMeters } from '../worlds/contextMeters.ts';
+import { meterChoices } from '../worlds/meterTexts.ts';
 import type { LaunchMemory } from './memory.ts';
 import {
   attemptChoices,
@@ -37,6 +39,8 @@ interface LaunchOptions {
   readonly tasks?: ChosenTasks;
   /** The current target of the window. */
   readonly target: string;
+  /** How many calls fit in the context of the models that play worlds. */
+  readonly meters: () => Promise<ContextMeters>;
 }
 
 /** Returns undefined if the user cancels. */
@@ -62,6 +66,10 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
     if (file === undefined) throw new StudioError('internal', 'The tasks were requested before the file was chosen.');
     return file;
   };
+  const contextOf = (uri: vscode.Uri): ContextQuestion => ({
+    choices: async () => meterChoices(await (await options.meters()).of([uri])),
+    ask: async () => void (await (await options.meters()).measure([uri])),
+  });
   /** Most worlds have no faults to ask about; whether this one has is known once the file is. */
   const asked = (number: number): number => ((loaded?.list.rules.length ?? 0) > 0 ? number : number - 1);
   const steps = [
@@ -79,6 +87,7 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
         info.list,
         info.facts,
         memory.file(selectedFile().fsPath)?.answers,
+        contextOf(selectedFile()),
       );
       if (answer === undefined || answer === BACK) return answer;
       answers = answer.kind === 'same' ? answer.answers : undefined;
@@ -93,6 +102,7 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
         info.facts,
         memory.file(selectedFile().fsPath)?.answers,
         tasks,
+        options.tasks === undefined ? undefined : contextOf(selectedFile()), // otherwise the first step has it
       );
       if (answer !== undefined && answer !== BACK) attempts = answer.attempts;
       return answer;
@@ -156,6 +166,36 @@ function askFile(
   return pickOne(place, choices, { placeholder: 'Select a batch file', active: Math.max(0, active) });
 }
 
+/** A question that the form answers: how many calls fit in the context of the models that play worlds. */
+interface ContextQuestion {
+  readonly choices: () => Promise<Omit<Choice<unknown>, 'value'>[]>;
+  readonly ask: () => Promise<void>;
+}
+
+/** Lets the user pick one choice. Those of `context` are answered here, and the user is asked again. */
+async function pickWithContext<T>(
+  place: StepPlace,
+  choices: readonly Choice<T>[],
+  options: Parameters<typeof pickOne>[2],
+  context: ContextQuestion | undefined,
+): Promise<Answer<T>> {
+  for (;;) {
+    const more = (await context?.choices()) ?? [];
+    const all: Choice<{ readonly chosen?: T }>[] = [
+      ...choices.map((choice) => ({ ...choice, value: { chosen: choice.value } })),
+      ...more.map((choice) => ({ ...choice, value: {} })),
+    ];
+    const answer = await pickOne(place, all, options);
+    if (answer === undefined || answer === BACK) return answer;
+    if (answer.chosen !== undefined) return answer.chosen;
+    try {
+      await context?.ask();
+    } catch (error) {
+      if (!StudioError.is(error, 'cancelled')) throw error; // the form stays
+    }
+  }
+}
+
 type TaskAnswer = ChosenTasks | { readonly kind: 'same'; readonly answers: LaunchAnswers };
 
 async function askTasks(
@@ -163,9 +203,10 @@ async function askTasks(
   list: TaskList,
   facts: FileFacts,
   last: LaunchAnswers | undefined,
+  context: ContextQuestion,
 ): Promise<Answer<TaskAnswer>> {
   for (;;) {
-    const answer = await pickOne(place, taskChoices(facts, last), { placeholder: 'Select tasks' });
+    const answer = await pickWithContext(place, taskChoices(facts, last), { placeholder: 'Select tasks' }, context);
     if (answer === undefined || answer === BACK || answer.kind !== 'pick') return answer;
     const items = list.tasks.map(({ id, question }) => ({
       label: id,
@@ -185,6 +226,7 @@ async function askAttempts(
   facts: FileFacts,
   last: LaunchAnswers | undefined,
   tasks: ChosenTasks | undefined,
+  context: ContextQuestion | undefined,
 ): Promise<Answer<{ readonly attempts: number | undefined }>> {
   for (;;) {
     const choices = attemptChoices(facts, last, tasks);
@@ -192,10 +234,12 @@ async function askAttempts(
       last?.attempts === undefined
         ? 0
         : choices.findIndex(({ value }) => value.kind === 'count' && value.count === last.attempts);
-    const answer = await pickOne(place, choices, {
-      placeholder: 'Select the number of attempts per task',
-      active: Math.max(0, active),
-    });
+    const answer = await pickWithContext(
+      place,
+      choices,
+      { placeholder: 'Select the number of attempts per task', active: Math.max(0, active) },
+      context,
+    );
     if (answer === undefined || answer === BACK) return answer;
     if (answer.kind === 'file') return { attempts: undefined };
     if (answer.kind === 'count') return { attempts: answer.count };

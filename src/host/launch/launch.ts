@@ -8,6 +8,7 @@ import type { CommandGroup, Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
 import { BACK } from '../window/questions/answer.ts';
 import { pickOne } from '../window/questions/dialogue.ts';
+import type { WorkspaceWorlds } from '../worlds/workspaceWorlds.ts';
 import { type LaunchTarget, launchTarget } from './argument.ts';
 import { askLaunch } from './askLaunch.ts';
 import { batchFiles, fileOf } from './batchFiles.ts';
@@ -26,6 +27,7 @@ export interface LaunchState {
 
 interface Parts extends LauncherParts {
   readonly files: StudioFiles;
+  readonly worlds: Pick<WorkspaceWorlds, 'meters'>;
 }
 
 type LaunchCommand =
@@ -79,6 +81,7 @@ async function askAndLaunch(parts: Parts, target: Extract<LaunchTarget, { kind: 
     {
       files: target === undefined ? await batchFiles(parts.files, parts.memory) : [],
       target: parts.services.server.target,
+      meters: () => parts.worlds.meters(),
       ...(target === undefined ? {} : { file: vscode.Uri.file(target.file) }),
       ...(target?.tasks === undefined ? {} : { tasks: target.tasks }),
     },

@@ -3,6 +3,8 @@ import * as vscode from 'vscode';
 import { scenarioNamed } from '../../client/published/worlds.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { CommandGroup } from '../services.ts';
+import type { ShownMeter } from './contextMeters.ts';
+import { isTight, meterHint } from './meterTexts.ts';
 import type { WorldPanels } from './page/worldPanels.ts';
 import type { PickedWorld } from './pickScenario.ts';
 import { isPromptPlace, type PromptPlace, PromptPreviews } from './promptPreviews.ts';
@@ -10,7 +12,12 @@ import type { WorkspaceWorld, WorkspaceWorlds } from './workspaceWorlds.ts';
 
 export { PromptPreviews };
 
-export type WorldCommand = 'rollout.openWorld' | 'rollout.openWorldFile' | 'rollout.previewPrompt' | 'rollout.runWorld';
+export type WorldCommand =
+  | 'rollout.openWorld'
+  | 'rollout.openWorldFile'
+  | 'rollout.previewPrompt'
+  | 'rollout.measureContext'
+  | 'rollout.runWorld';
 
 /** A scenario of a world as a batch was submitted with it. */
 export interface SubmittedScenarioRef {
@@ -45,9 +52,17 @@ export function worldCommands(
       if (picked !== undefined) await vscode.window.showTextDocument(picked.world.uri);
     },
     'rollout.previewPrompt': async (argument) => {
-      const picked = isWorldNode(argument) ? argument.world : undefined;
-      const place = isPromptPlace(argument) ? argument : promptOf(picked ?? (await pickSimulated(worlds, argument)));
+      const picked = async (): Promise<PromptPlace | undefined> =>
+        promptOf(await pickSimulated(worlds, argument, 'Preview World Prompt'));
+      const place = isPromptPlace(argument) ? argument : await picked();
       if (place !== undefined) await prompts.show(place);
+    },
+    'rollout.measureContext': async (argument) => {
+      const picked = await pickSimulated(worlds, argument, 'Measure Context of World');
+      if (picked === undefined) return;
+      const meters = await worlds.meters();
+      const [meter] = await meters.measure(await worlds.withBatches(picked.uri));
+      if (meter !== undefined) showMeter(meter);
     },
     'rollout.runWorld': async (argument) => {
       const picked = await chosen(argument);
@@ -60,8 +75,20 @@ function promptOf(world: WorkspaceWorld | undefined): PromptPlace | undefined {
   return world === undefined ? undefined : { prompt: world.uri };
 }
 
-/** Returns the world of a file, or of the active editor; otherwise lets the user pick one that a model plays. */
-async function pickSimulated(worlds: WorkspaceWorlds, argument: unknown): Promise<WorkspaceWorld | undefined> {
+/** Shows what an endpoint has said. */
+function showMeter(meter: ShownMeter): void {
+  const text = [meter.text, meterHint(meter)].filter((part) => part !== undefined).join(' ');
+  if (meter.turns === undefined || isTight(meter)) void vscode.window.showWarningMessage(text);
+  else void vscode.window.showInformationMessage(text);
+}
+
+/** Returns the world of an item, a file, or the active editor; otherwise lets the user pick one that a model plays. */
+async function pickSimulated(
+  worlds: WorkspaceWorlds,
+  argument: unknown,
+  title: string,
+): Promise<WorkspaceWorld | undefined> {
+  if (isWorldNode(argument)) return argument.world;
   const simulated = (await worlds.all()).filter(({ ref }) => ref.simulation !== undefined);
   const file = argument instanceof vscode.Uri ? argument : vscode.window.activeTextEditor?.document.uri;
   const open = simulated.find(({ uri }) => uri.toString() === file?.toString());
@@ -75,8 +102,7 @@ async function pickSimulated(worlds: WorkspaceWorlds, argument: unknown): Promis
     description: vscode.workspace.asRelativePath(world.uri),
     world,
   }));
-  const title = { title: 'Preview World Prompt', placeHolder: 'Select a world' };
-  return (await vscode.window.showQuickPick(items, title))?.world;
+  return (await vscode.window.showQuickPick(items, { title, placeHolder: 'Select a world' }))?.world;
 }
 
 /** Launches a batch file that uses the world, or lets the user choose one. */

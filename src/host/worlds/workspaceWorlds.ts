@@ -1,12 +1,14 @@
 /** The worlds of the workspace: their files, scenarios, tasks, and newest batches. */
 import type * as vscode from 'vscode';
 import type { PublishedWorlds, ScenarioSummary } from '../../client/published/worlds.ts';
+import { Emitter } from '../../common/emitter.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { BatchOrigins } from '../batches/origins.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import { folderOf, pathOf, workspaceFiles } from '../files/workspaceFiles.ts';
 import type { Services } from '../services.ts';
+import type { ContextMeters } from './contextMeters.ts';
 import type { OpenWorlds } from './openWorlds.ts';
 import type { WorldRef } from './worldRef.ts';
 
@@ -23,6 +25,10 @@ export class WorkspaceWorlds {
   readonly #files: StudioFiles;
   #origins: Promise<BatchOrigins> | undefined;
   #open: Promise<OpenWorlds> | undefined;
+  #meters: Promise<ContextMeters> | undefined;
+  readonly #measured = new Emitter<undefined>();
+  /** Fires when an endpoint has said how long the context of a world's model is. */
+  readonly measured = this.#measured.event;
 
   constructor(services: Services, files: StudioFiles) {
     this.#services = services;
@@ -119,6 +125,20 @@ export class WorkspaceWorlds {
       import('../launch/memory.ts'),
     ]);
     return new BatchOrigins(new LaunchMemory(this.#services.context.workspaceState), this.#services.server);
+  }
+
+  /** Returns the context meters of the models that play worlds. */
+  meters(): Promise<ContextMeters> {
+    this.#meters ??= import('./contextMeters.ts').then(
+      ({ ContextMeters: Meters }) => new Meters(() => this.#measured.fire(undefined)),
+    );
+    return this.#meters;
+  }
+
+  /** Returns a world file with the batch files that use it, whose agents say how many calls must fit. */
+  async withBatches(uri: vscode.Uri): Promise<vscode.Uri[]> {
+    const path = pathOf(uri);
+    return [uri, ...(await this.#files.index.all()).filter(({ world }) => world === path).map((batch) => batch.uri)];
   }
 
   /** Returns the open folders. The code that reads them is loaded with the first one. */

@@ -46,7 +46,13 @@ export function registerWorlds(services: Services, register: RegisterCommand, pa
     new vscode.Disposable(() => instance?.dispose()),
     registerGroup(
       register,
-      ['rollout.openWorld', 'rollout.openWorldFile', 'rollout.previewPrompt', 'rollout.runWorld'],
+      [
+        'rollout.openWorld',
+        'rollout.openWorldFile',
+        'rollout.previewPrompt',
+        'rollout.measureContext',
+        'rollout.runWorld',
+      ],
       async () => (await import('./commands.ts')).worldCommands(worlds, await panels(), await prompts()),
     ),
     vscode.workspace.registerTextDocumentContentProvider(SCENARIO_SCHEME, {

@@ -2,11 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { measureWorld } from '../../../src/client/simulation/measureWorld.ts';
-import { submissionMeters } from '../../../src/client/simulation/meters.ts';
+import { fileWorlds, meterOfFile, submissionMeters } from '../../../src/client/simulation/meters.ts';
+import type { Files } from '../../../src/config/files.ts';
 import { meterText } from '../../../src/config/simulation/meter.ts';
 import type { SubmittedSimulatedWorld } from '../../../src/config/submission.ts';
 import { submission } from '../../support/directed.ts';
 import { type FakeEndpoint, fakeEndpoint } from '../../support/endpoint.ts';
+import { memoryFiles } from '../../support/memoryFiles.ts';
 
 const NEVER = new AbortController().signal;
 const { agent } = submission({ attempts: 1 });
@@ -91,5 +93,33 @@ describe('the context meter of a simulated world', () => {
       meter?.text ?? '',
       /^World desk: about 10 calls fit in the context of 9,000 tokens: .*; the agent may make \d+ steps\.$/,
     );
+  });
+});
+
+describe('the meter of a file', () => {
+  const world = (more: string, endpoint: string): string =>
+    `version: 1\nname: desk\nkind: simulated\nmodel: { endpoint: '${endpoint}', name: m }\n` +
+    `tools: [{ file: tools.json }]\n${more}`;
+  const files = (more: string, endpoint = 'http://gpu.invalid/v1'): Files =>
+    memoryFiles({ '/w/desk.world.yaml': world(more, endpoint), '/w/tools.json': '[{ "name": "find" }]' });
+
+  it('asks nobody unless it may, and uses the context of the file', async () => {
+    await using endpoint = await served({ '/v1/models': { data: [{ id: 'm', max_model_len: 50_000 }] } });
+    const known = await fileWorlds(files('context: 20k\n', endpoint.url), ['/w/desk.world.yaml'], '/w');
+    const [first] = known;
+    assert.ok(first !== undefined && known.length === 1);
+    const quiet = await meterOfFile(first, {}, NEVER, false);
+    assert.deepEqual([quiet.context, quiet.partial, endpoint.seen.length], [20_000, false, 0]);
+    const [open] = await fileWorlds(files('', endpoint.url), ['/w/desk.world.yaml'], '/w');
+    assert.ok(open !== undefined);
+    assert.equal((await meterOfFile(open, {}, NEVER, false)).turns, undefined);
+    assert.equal(endpoint.seen.length, 0);
+    assert.equal((await meterOfFile(open, {}, NEVER)).context, 50_000);
+  });
+
+  it('says that more is read at the launch, and has no world for a file with errors', async () => {
+    const [partial] = await fileWorlds(files('demonstrations: { recorded: last/a/1 }\n'), ['/w/desk.world.yaml'], '/w');
+    assert.equal(partial?.partial, true);
+    assert.deepEqual(await fileWorlds(files('domain: 3\n'), ['/w/desk.world.yaml'], '/w'), []);
   });
 });
