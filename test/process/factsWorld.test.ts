@@ -1,6 +1,6 @@
 /** The search worlds of the sample: read from SQL, run offline, and counted again from their rows and events. */
 import assert from 'node:assert/strict';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
@@ -134,6 +134,20 @@ describe('the search worlds of the sample', { timeout: 300_000 }, () => {
     const [search, page] = [await predicted('web_search'), await predicted('web_extractor')];
     assert.deepEqual([search.asked, search.prediction], [0, search.real]);
     assert.deepEqual([page.asked, page.prediction], [1, page.real]);
+  });
+
+  it('are part of the submission: an attempt is continued without their files', async () => {
+    const batch = await batchOf('town');
+    const rowsOfTown = path.join(cwd, 'worlds/town/facts.sql');
+    renameSync(rowsOfTown, bench.path('aside.sql'));
+    try {
+      const fork = await bench.json<{ batch: string }>(['fork', `${batch}/salt-length/1:2`], { cwd });
+      const { stdout } = await bench.run(['tail', `${fork.batch}/salt-length/1`, '--json'], { cwd });
+      const pages = stdout.split('\n').filter((line) => line.includes('"tool_call_response"') && line.includes('412'));
+      assert.ok(pages.length > 0, stdout);
+    } finally {
+      renameSync(bench.path('aside.sql'), rowsOfTown);
+    }
   });
 
   it('are checked: a wrong line of the script, a query without a value, and an answer in a snippet', async () => {

@@ -156,6 +156,7 @@ describe('the pages of a search world', () => {
       answers: { length: 412, designer: 'Ada Moreno' },
     });
     assert.deepEqual(pages[1]?.date, undefined);
+    assert.ok(submission.sandbox?.hide.includes('/w/town.sqlite'), 'tools cannot read the answers');
     assert.equal(world.facts, blob.sha);
     assert.ok(blobsOf('s', submission).includes(blob.sha));
     assert.deepEqual(
