@@ -120,6 +120,11 @@ describe('the provenance of results', { timeout: 240_000 }, () => {
     }
   });
 
+  it('is printed where results differ between attempts', async () => {
+    const { stdout } = await workspace.run('compare', `${simulated}/t/1`, `${recorded}/t/1`);
+    assert.match(stdout, /due result \(simulated, injected → recorded\) "someday" → /);
+  });
+
   it('is in what coding agents read', async () => {
     const client = await connectMcp(workspace, { mode: 'auto' });
     try {

@@ -6,7 +6,7 @@ import type { ComparedAttempt } from '../../trace/align/attempt.ts';
 import type { ComparedBatches, ComparedTask, TaskChange, TaskSide } from '../../trace/align/batches.ts';
 import type { AlignedRow, Alignment, Cell } from '../../trace/align/columns.ts';
 import { callDifferences } from '../../trace/align/differences.ts';
-import { actionText, differenceText } from '../../trace/align/label.ts';
+import { actionText, differenceText, sourcesText } from '../../trace/align/label.ts';
 import { type Branch, type BranchCounts, countsOf } from '../../trace/align/prefixTree.ts';
 import { columns, harmlessLine, type Paint, painter, type Style } from '../../trace/text/terminal.ts';
 import { comparisonText } from './reportText.ts';
@@ -214,10 +214,14 @@ function cellLines(row: AlignedRow, names: readonly string[], paint: Paint, widt
       fitted(text, Math.max(20, width - 16 - columns(names[index] ?? '')));
     if (cell.state === 'tool') return [line(actionText(cell.action))];
     if (cell.state === 'text' || (cell.state === 'same' && !cell.otherResult)) return [];
-    const differences = callDifferences(base, cell.action).flatMap((call) => [
-      ...call.arguments.map((one) => `${call.name} ${differenceText(one)}`),
-      ...call.result.map((one) => `${call.name} result ${differenceText(one)}`),
-    ]);
+    const { calls } = cell.action;
+    const differences = callDifferences(base, cell.action).flatMap((call) => {
+      const result = `${call.name} result${sourcesText(base.calls[call.call], calls[call.call])}`;
+      return [
+        ...call.arguments.map((one) => `${call.name} ${differenceText(one)}`),
+        ...call.result.map((one) => `${result} ${differenceText(one)}`),
+      ];
+    });
     return [
       ...differences.slice(0, MAX_DIFFERENCES).map(line),
       ...(differences.length > MAX_DIFFERENCES

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { oneLine } from '../../common/text.ts';
 import { type Action, type ActionCall, actionsOf } from '../../trace/align/actions.ts';
 import { callDifferences, type Difference, sameResults } from '../../trace/align/differences.ts';
+import { sourcesText } from '../../trace/align/label.ts';
 import { pairwise } from '../../trace/align/pairwise.ts';
 import { type Split, splitOf } from '../../trace/align/split.ts';
 import type { TrajectoryModel } from '../../trace/model.ts';
@@ -74,7 +75,9 @@ function rowOf(a: Action | undefined, b: Action | undefined): Row {
   }
   const differences = callDifferences(a, b).flatMap((call) => [
     ...call.arguments.map((one) => differenceText(call.name, 'arguments', one)),
-    ...call.result.map((one) => differenceText(call.name, 'result', one)),
+    ...call.result.map((one) =>
+      differenceText(call.name, `result${sourcesText(a.calls[call.call], b.calls[call.call])}`, one),
+    ),
   ]);
   const listed =
     differences.length <= MAX_DIFFERENCES

@@ -23,6 +23,14 @@ export function differenceText({ path, before, after }: Difference): string {
   return `${path === '' ? '' : `${path.slice(1)}: `}${show(before)} → ${show(after)}`;
 }
 
+/** Says where two results come from, such as ` (simulated → from the tool)`; nothing if both are from the tool. */
+export function sourcesText(before: ActionCall | undefined, after: ActionCall | undefined): string {
+  const [a = [], b = []] = [before?.provenance, after?.provenance];
+  if (a.length === 0 && b.length === 0) return '';
+  const from = (sources: readonly string[]): string => (sources.length === 0 ? 'from the tool' : sources.join(', '));
+  return from(a) === from(b) ? ` (${from(a)})` : ` (${from(a)} → ${from(b)})`;
+}
+
 function argumentsText(call: ActionCall): string {
   const text = inline(call.arguments);
   return text === '{}' ? '' : ` ${text.startsWith('{') ? text.slice(1, -1) : text}`;
