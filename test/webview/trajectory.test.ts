@@ -107,6 +107,22 @@ describe('the trajectory page', { timeout: 300_000 }, () => {
       await page.keyboard.press('End');
     }));
 
+  it('marks the replies of a conversation that the task continues as given', () =>
+    open('continued', async (page) => {
+      const rows = steps(page).getByRole('treeitem').filter({ hasText: 'Environment Observation' });
+      assert.equal(await rows.filter({ hasText: 'given' }).count(), 2);
+      const messages = page.getByRole('article').filter({ hasText: 'Environment Observation' });
+      await messages.filter({ hasText: 'given' }).nth(1).waitFor();
+      assert.deepEqual((await page.getByRole('article').locator('.message-head strong').allInnerTexts()).slice(0, 6), [
+        'system',
+        'user',
+        'assistant',
+        'user',
+        'assistant',
+        'user',
+      ]);
+    }));
+
   it('moves past a closed fold with J and into it with L', () =>
     open('fold', async (page) => {
       await steps(page).focus();

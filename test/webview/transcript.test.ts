@@ -207,6 +207,14 @@ describe('the transcript', { timeout: 300_000 }, () => {
       await page.getByRole('tree', { name: 'Steps' }).waitFor();
     }));
 
+  it('says which replies belong to a conversation that the task continues', () =>
+    open('continued', async (page) => {
+      await current(page, 'Middlemarch');
+      const titles = await transcript(page).locator('.tr-title').allInnerTexts();
+      assert.equal(titles.filter((title) => /Assistant\s*given with the task/.test(title)).length, 2);
+      assert.equal(titles.filter((title) => /^Agent/.test(title)).length, 1);
+    }));
+
   it('shows the first text while the rest of a recording is still being read, and leaves it in place', () =>
     open('early', async (page) => {
       const first = transcript(page).getByRole('article').first();

@@ -1,6 +1,6 @@
 /** The messages of a stream by ordinal, and the edited messages that replace others. */
 import type { Json } from '../../common/json.ts';
-import type { EventOf, Part } from '../schema.ts';
+import type { EventData, EventOf, Part } from '../schema.ts';
 
 export interface MessageEntry {
   readonly m: number;
@@ -59,6 +59,11 @@ export class MessageBook {
 }
 
 /** Returns the text of a message, or its reasoning. Stored blobs contribute only their beginning. */
+/** Returns whether no model of the rollout wrote this reply: the conversation that the task continues has it. */
+export function isGivenReply({ role, origin }: EventData['message']): boolean {
+  return role === 'assistant' && origin === 'given';
+}
+
 export function textOf(parts: readonly Part[], type: 'text' | 'reasoning' = 'text'): string {
   const texts: string[] = [];
   for (const part of parts) {

@@ -2,7 +2,7 @@
 import type { Json } from '../../common/json.ts';
 import { plural } from '../../common/text.ts';
 import { compact, duration } from '../../common/units.ts';
-import { textOf } from '../model/messages.ts';
+import { isGivenReply, textOf } from '../model/messages.ts';
 import type { ModelSpan, ToolSpan } from '../model/spans.ts';
 import type { Step } from '../model/step.ts';
 import type { TrajectoryModel } from '../model.ts';
@@ -57,7 +57,10 @@ function stepParts(model: TrajectoryModel, step: Step): string[] {
     if (event === undefined || 'unknown' in event || event.kind !== 'message') continue;
     const { role, origin, parts: content } = event.data;
     if (origin !== 'sampled' && origin !== 'tool')
-      parts.push(`**${role}**${origin === 'given' ? '' : ` (${origin})`}`, quote(partsText(content)));
+      parts.push(
+        `**${role}**${origin === 'given' && !isGivenReply(event.data) ? '' : ` (${origin})`}`,
+        quote(partsText(content)),
+      );
   }
   if (step.model !== undefined) parts.push(...modelParts(model, step.model));
   for (const tool of step.tools) parts.push(...toolParts(model, tool));

@@ -236,6 +236,21 @@ export function imported(): TraceEvent[] {
   return events;
 }
 
+/** A task that continues a conversation. */
+export function continued(): TraceEvent[] {
+  const s = new Stream();
+  s.start();
+  s.message('system', 'You play the environment of an agent.');
+  for (const title of ['Emma', 'Dune']) {
+    s.message('user', `find_books {"title": "${title}"}`);
+    s.message('assistant', `**Environment Observation:**\n[{"title": "${title}"}]`, 'given');
+  }
+  s.message('user', 'find_books {"title": "Middlemarch"}');
+  s.model('<predicted_observation>[{"title": "Middlemarch"}]</predicted_observation>', []);
+  s.end({ passed: null });
+  return s.events;
+}
+
 /** A recording of tau-bench: what an agent said to a simulated user, without times, a model, and an answer. */
 export function recording(): TraceEvent[] {
   const s = new Stream();

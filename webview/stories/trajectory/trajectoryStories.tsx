@@ -19,6 +19,7 @@ import { office } from './officeRollout.ts';
 import { asked, predicted } from './predicted.ts';
 import { inRecordedWorld } from './recordedRollout.ts';
 import {
+  continued,
   desk,
   hybrid,
   INSTRUCTION,
@@ -222,6 +223,10 @@ page('running', running, { live: 'I look at both loans and renew them, one after
 page('held', () => heldDesk(42_000));
 page('held-elsewhere', () => heldDesk(42_000), { seq: 8 });
 page('imported', imported, { imported: INSTRUCTION });
+page('continued', continued, {
+  seq: continued().find(({ kind }) => kind === 'model.start')?.seq ?? 0,
+  tab: 'messages',
+});
 page('recording-end', recording, { imported: INSTRUCTION, seq: recording().at(-1)?.seq ?? 0, tab: 'call' });
 page('system-message', imported, { seq: 2 });
 page('markup-is-text', imported, { seq: 3 });

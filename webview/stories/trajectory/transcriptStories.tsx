@@ -7,6 +7,7 @@ import { failedDesk } from './desk/ended.ts';
 import { holdFrames } from './farStory.tsx';
 import { office } from './officeRollout.ts';
 import {
+  continued,
   INSTRUCTION,
   imported,
   long,
@@ -160,6 +161,7 @@ transcript('team', team, { seq: at(team(), 'agent.start') });
 transcript('desk', failedDesk);
 transcript('mail', office);
 transcript('imported', imported, { tab: '', imported: INSTRUCTION });
+transcript('continued', continued);
 transcript('recording', recording, { tab: '', imported: INSTRUCTION });
 transcript('running', running, { live: 'I look at both loans and renew them, one after the ', rest: restOfRunning });
 transcript('long', () => long(1_000), { seq: at(long(1_000), 'tool.start', 700) });

@@ -4,7 +4,7 @@ import type { Json } from '../../../src/common/json.ts';
 import { endsSentence, plural } from '../../../src/common/text.ts';
 import { checkRows, checksOf } from '../../../src/trace/checkRows.ts';
 import { changedArguments, isRepeat } from '../../../src/trace/cursor.ts';
-import { textOf } from '../../../src/trace/model/messages.ts';
+import { isGivenReply, textOf } from '../../../src/trace/model/messages.ts';
 import { askingCall } from '../../../src/trace/model/sideCalls.ts';
 import type { ModelSpan, Span, ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
@@ -48,6 +48,8 @@ export interface RowText {
 /** Maximum length of a text. */
 const CHARS = 240;
 /** Tooltips of messages that are not part of the task. */
+/** The title of the mark at a reply that the task contains. */
+export const GIVEN_REPLY = 'Part of the task: no model wrote it here';
 const ORIGINS: Readonly<Record<Origin, string>> = {
   given: 'Input of the agent',
   sampled: 'Written by the model',
@@ -94,9 +96,15 @@ function eventText(model: TrajectoryModel, row: Row, liveText: (span: number) =>
         ROLE_ICONS[event.data.role],
         event.data.role,
         partsText(event.data.parts),
-        event.data.origin === 'given'
+        event.data.origin === 'given' && !isGivenReply(event.data)
           ? []
-          : [{ text: event.data.origin, title: ORIGINS[event.data.origin], kind: 'plain' }],
+          : [
+              {
+                text: event.data.origin,
+                title: isGivenReply(event.data) ? GIVEN_REPLY : ORIGINS[event.data.origin],
+                kind: 'plain',
+              },
+            ],
       );
     case 'model.start':
       return modelText(model, row, liveText);

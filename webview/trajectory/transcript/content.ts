@@ -2,6 +2,7 @@
 import type { Json } from '../../../src/common/json.ts';
 import { plural } from '../../../src/common/text.ts';
 import { compact, duration } from '../../../src/common/units.ts';
+import { isGivenReply } from '../../../src/trace/model/messages.ts';
 import { askingCall } from '../../../src/trace/model/sideCalls.ts';
 import type { ModelSpan, ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
@@ -76,8 +77,10 @@ export function contentOf(
       const entry = model.currentMessage(event.data.m)?.event ?? event;
       const { role, parts, from, to } = entry.data;
       const [icon, name] = ROLES[role];
-      const title = role === 'assistant' ? agentName(model, event.agent) : name;
-      const detail = from === undefined && to === undefined ? undefined : `${from ?? ''} → ${to ?? ''}`.trim();
+      const isGiven = isGivenReply(entry.data);
+      const title = isGiven ? 'Assistant' : role === 'assistant' ? agentName(model, event.agent) : name;
+      const route = from === undefined && to === undefined ? undefined : `${from ?? ''} → ${to ?? ''}`.trim();
+      const detail = isGiven ? 'given with the task' : route;
       return {
         icon,
         title,

@@ -2,12 +2,13 @@
 import { useMemo, useState } from 'preact/hooks';
 import { count } from '../../../../src/common/units.ts';
 import { stateAt } from '../../../../src/trace/fold.ts';
-import type { MessageEntry } from '../../../../src/trace/model/messages.ts';
+import { isGivenReply, type MessageEntry } from '../../../../src/trace/model/messages.ts';
 import type { TrajectoryModel } from '../../../../src/trace/model.ts';
 import { PROVENANCE_TITLES, provenanceOfMessage } from '../../../../src/trace/provenance.ts';
 import { partsText } from '../../../../src/trace/text/values.ts';
 import { Button, Dropdown } from '../../../components/controls.tsx';
 import { Icon } from '../../../components/marks/icon.tsx';
+import { GIVEN_REPLY } from '../../steps/rowText.ts';
 import type { TrajectoryView } from '../../view.ts';
 import { MessageBody } from '../parts/messageBody.tsx';
 import { modelCallOf, type Subject } from '../subject.ts';
@@ -73,19 +74,27 @@ function Message({
   readonly fresh: boolean;
 }) {
   const { role, parts, origin, from, to, topic } = entry.event.data;
+  const isGiven = isGivenReply(entry.event.data);
   const [open, setOpen] = useState(role !== 'system' && fresh);
   return (
     <article class={`message${fresh ? ' is-new' : ''}`} aria-label={`Message ${entry.m}, ${role}`}>
       <button type="button" class="message-head" aria-expanded={open} onClick={() => setOpen(!open)}>
         <Icon name={open ? 'chevron-down' : 'chevron-right'} />
         <Icon name={ICONS[role]} />
-        <strong>{entry.event.agent !== undefined && role === 'assistant' ? entry.event.agent : role}</strong>
+        <strong>
+          {entry.event.agent !== undefined && role === 'assistant' && !isGiven ? entry.event.agent : role}
+        </strong>
         {origin !== 'given' && origin !== 'sampled' && origin !== 'tool' && <span class="mark">{origin}</span>}
         {provenanceOfMessage(view.data.model, entry).map((of) => (
           <span key={of} class="mark" title={PROVENANCE_TITLES[of]}>
             {of}
           </span>
         ))}
+        {isGiven && (
+          <span class="mark" title={GIVEN_REPLY}>
+            given
+          </span>
+        )}
         {(from !== undefined || to !== undefined) && (
           <span class="dim">
             {from ?? ''} → {to ?? ''}
