@@ -6,6 +6,7 @@ const none = (): Promise<never> => Promise.reject(new Error('no simulated world 
 export const NO_SIMULATION: SimulationPorts = {
   listTools: none,
   tables: none,
+  queryRows: none,
   run: none,
   recordings: none,
   facts: none,

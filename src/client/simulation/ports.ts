@@ -67,6 +67,11 @@ export function simulationPorts({ root, env, files, connect, signal }: Simulatio
       return await readTables(database, names);
     },
     ...factPorts(files, signal),
+    async queryRows(database, query, chars) {
+      await files.stat(database); // it must be where files are read
+      const { readQuery } = await import('./queries.ts');
+      return await readQuery(database, query, chars, signal);
+    },
     async run(command, folder, seconds) {
       const { value, secrets } = withValues(command);
       return secrets.text(await printed(value, folder, seconds, signal));

@@ -83,6 +83,8 @@ const part = (about: string): z.ZodOptional<z.ZodString> =>
 
 const SOURCES = ['sql', 'file', 'files', 'command', 'recorded'] as const;
 
+const QUERY = 'SELECT id, title FROM books LIMIT 100';
+
 const stateSource = group(
   {
     sql: group(
@@ -91,7 +93,14 @@ const stateSource = group(
         tables: listOf(text('members'), 'a list of tables', '[members]')
           .min(1, expects('a list of tables', '[members]'))
           .optional()
-          .describe('Names of the tables to show. Default: all.'),
+          .describe('Names of the tables to show. Default: all, or none with `queries`.'),
+        queries: listOf(text(QUERY, 'a SQL query'), 'a list of queries', `[${QUERY}]`)
+          .min(1, expects('a list of queries', `[${QUERY}]`))
+          .optional()
+          .describe(
+            'SQL queries whose rows are shown, each below its text: what the model sees of a large database. They ' +
+              'can only read, and each may take 60s.',
+          ),
       },
       'a group of keys with `database`',
       '{ database: library.sqlite }',

@@ -32,6 +32,19 @@ export function tablesText(tables: readonly StateTable[]): string {
     .join('\n\n');
 }
 
+/** What a query returns. */
+export interface QueryRows {
+  readonly rows: readonly JsonObject[];
+  /** Whether there are more rows, which are left out. */
+  readonly more: boolean;
+}
+
+/** Returns the text of a query with its rows. */
+export function queryText(query: string, { rows, more }: QueryRows): string {
+  const lines = [...rows.map((row) => JSON.stringify(row)), ...(more ? ['(more rows are left out)'] : [])];
+  return [`## Query\n${query.trim()}`, ...(lines.length === 0 ? ['(no rows)'] : lines)].join('\n');
+}
+
 function rowOf(columns: readonly string[], values: readonly Json[]): JsonObject {
   return Object.fromEntries(columns.map((column, index) => [column, values[index] ?? null]));
 }

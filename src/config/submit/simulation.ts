@@ -4,6 +4,7 @@
  * none of the programs, and a server that changes its tools changes no batch that runs.
  */
 import { StudioError } from '../../common/errors.ts';
+import { plural } from '../../common/text.ts';
 import { withFactTools } from '../facts/tools.ts';
 import type { Files } from '../files.ts';
 import type { LoadedSimulatedWorld } from '../load/world.ts';
@@ -11,7 +12,15 @@ import { dirname, joinPath } from '../paths.ts';
 import type { DemonstrationSource, SimulationPart, StateSource } from '../schema/simulatedWorld.ts';
 import { DEMONSTRATION_TOKENS, demonstrationsOf } from '../simulation/demonstrations.ts';
 import { type Recording, toolsOfRecordings } from '../simulation/recording.ts';
-import { boundedState, recordedState, type StateTable, tablesText } from '../simulation/state.ts';
+import {
+  boundedState,
+  MAX_STATE_CHARS,
+  type QueryRows,
+  queryText,
+  recordedState,
+  type StateTable,
+  tablesText,
+} from '../simulation/state.ts';
 import type { Path, ProblemText } from '../source/parse.ts';
 import { type Problem, problemsError } from '../source/problem.ts';
 import type { SubmittedTools } from '../submission/tools.ts';
@@ -26,6 +35,8 @@ export interface SimulationPorts extends FactPorts {
   listTools(entry: readonly SubmittedTools[], blobs: AsyncIterable<SubmissionBlob>): Promise<readonly ToolDefinition[]>;
   /** Reads tables of a SQLite file. Absent names: all. */
   tables(database: string, names: readonly string[] | undefined): Promise<readonly StateTable[]>;
+  /** Runs a query on a SQLite file. `chars`: how many characters its rows may have. */
+  queryRows(database: string, query: string, chars: number): Promise<QueryRows>;
   /** Returns what a program prints. `${env:…}` is still as written. */
   run(command: readonly string[], folder: string, seconds: number): Promise<string>;
   /** Reads recorded attempts; a file in `folder` may have several. */
@@ -199,10 +210,7 @@ class Reader {
   }
 
   async #stateText({ sql, file, files, command, timeout, recorded }: StateSource): Promise<string> {
-    if (sql !== undefined)
-      return tablesText(
-        await this.#at(['state', 'sql', 'database'], () => this.#ports.tables(this.#path(sql.database), sql.tables)),
-      );
+    if (sql !== undefined) return await this.#sqlText(sql);
     if (command !== undefined)
       return await this.#at(['state', 'command'], () =>
         this.#ports.run(command, this.#files.absolute(dirname(this.#world.path)), timeout ?? COMMAND_SECONDS),
@@ -221,6 +229,33 @@ class Reader {
       message: `${recorded ?? ''} has ${recording === undefined ? 'no' : 'several'} attempts`,
       hint: 'Choose one attempt.',
     });
+  }
+
+  async #sqlText({ database, tables, queries = [] }: NonNullable<StateSource['sql']>): Promise<string> {
+    const file = this.#path(database);
+    const texts: string[] = [];
+    if (tables !== undefined || queries.length === 0)
+      texts.push(tablesText(await this.#at(['state', 'sql', 'database'], () => this.#ports.tables(file, tables))));
+    // Each part gets its share of what a state can show.
+    const chars = Math.floor(MAX_STATE_CHARS / (queries.length + texts.length));
+    for (const [index, query] of queries.entries()) {
+      const at: Path = ['state', 'sql', 'queries', index];
+      const found = await this.#at(
+        at,
+        () => this.#ports.queryRows(file, query, chars),
+        'Correct the query, or let it read less.',
+      );
+      texts.push(queryText(query, found));
+      if (found.more)
+        this.#warn(at, {
+          code: 'value',
+          message:
+            'the query returns more rows than the state can show: it has ' +
+            `${plural(found.rows.length, 'row')} of them`,
+          hint: 'Select fewer rows or columns: a world model has to read all of it at each call.',
+        });
+    }
+    return texts.join('\n\n');
   }
 
   async demonstrations({ recorded, calls, tokens }: DemonstrationSource): Promise<string> {
@@ -269,14 +304,14 @@ class Reader {
     return this.#files.absolute(joinPath(dirname(this.#world.path), written));
   }
 
-  /** Adds the place to an error. */
-  async #at<T>(at: Path, read: () => Promise<T>): Promise<T> {
+  /** Adds the place to an error. `fix`: what to do if the error does not say it. */
+  async #at<T>(at: Path, read: () => Promise<T>, fix = 'Check what it is taken from.'): Promise<T> {
     try {
       return await read();
     } catch (error) {
       // A person has to decide, or somebody stopped it: the file is not to blame.
       if (!StudioError.is(error) || error.code === 'forbidden' || error.code === 'cancelled') throw error;
-      const { message, hint = 'Check what it is taken from.' } = error;
+      const { message, hint = fix } = error;
       throw this.#problem(at, { code: 'value', message: message.replace(/\.$/, ''), hint });
     }
   }

@@ -214,6 +214,26 @@ describe('what a simulated world is read from', () => {
     }
   });
 
+  it('shows the rows of queries, in place of tables or next to those that are named', async () => {
+    const tables = [{ name: 'books', columns: ['id'], key: [], rows: [[1]], left: 0 }];
+    const query = 'SELECT title FROM books';
+    const state = async (sql: string, more: boolean): ReturnType<typeof build> =>
+      build(`${TOOLS}state: { sql: { database: library.sqlite, ${sql} } }\n`, {
+        tables: () => Promise.resolve(tables),
+        queryRows: (_database, _query, chars) => Promise.resolve({ rows: [{ title: 'Emma', chars }], more }),
+      });
+    const { world: only } = await state(`queries: [${query}]`, false);
+    assert.equal(only.texts.state, `## Query\n${query}\n{"title":"Emma","chars":400000}`);
+    assert.deepEqual(only.literal, ['state']);
+    const { world: both, warnings } = await state(`tables: [books], queries: [${query}]`, true);
+    assert.equal(
+      both.texts.state,
+      `## Table books\nColumns: id\n{"id":1}\n\n## Query\n${query}\n{"title":"Emma","chars":200000}\n` +
+        '(more rows are left out)',
+    );
+    assert.match(warnings.join('\n'), /:6:\d+: warning: the query returns more rows than the state can show.*1 row/);
+  });
+
   it('is cut with a warning if it is too long, and refused if it is empty', async () => {
     const run = (text: string): Partial<SimulationPorts> => ({ run: () => Promise.resolve(text) });
     const { world: sent, warnings } = await build(command, run('x'.repeat(500_000)));

@@ -39,7 +39,8 @@ const KINDS: Readonly<Record<TemplateStatement['phase'], RegExp>> = {
   schema: /^(?:create|alter|drop)\b/i,
   rows: /^(?:insert|replace|update|delete|with)\b/i,
 };
-const BLANK = /^(?:\s+|;|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))*/;
+/** White space, comments, and semicolons at the start of a text. */
+export const BLANK = /^(?:\s+|;|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))*/;
 /** Functions of time, with the position of the time among their arguments. */
 const TIME_FUNCTIONS: Readonly<Record<string, number>> = {
   date: 0,
