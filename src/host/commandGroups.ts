@@ -59,6 +59,9 @@ export function registerGroups(services: Services, register: RegisterCommand, pa
     registerGroup(register, ['rollout.newRecordedWorld'], async () =>
       (await import('./worlds/recorded/newRecordedWorld.ts')).recordedWorldCommands(services),
     ),
+    registerGroup(register, ['rollout.pickDemonstrations'], async () =>
+      (await import('./worlds/demonstrations/pickDemonstrations.ts')).demonstrationCommands(services, parts.worlds),
+    ),
     registerGroup(register, ['rollout.compareWorld'], async () =>
       (await import('./worlds/compareWorld.ts')).compareWorldCommands(services, values),
     ),

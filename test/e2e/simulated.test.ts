@@ -1,8 +1,9 @@
 /** Simulated worlds in VS Code: what the model is told, and how many calls fit in its context. */
 import assert from 'node:assert/strict';
-import { writeFileSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe } from 'node:test';
+import { Bench } from '../support/cli.ts';
 import { type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
 import { sampleFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
@@ -128,4 +129,32 @@ describe('simulated worlds in VS Code', { timeout: 480_000 }, () => {
     assert.ok((endpoint?.seen.length ?? 0) > before, 'the endpoint was asked');
     await page.keyboard.press('Escape');
   });
+
+  story.step(
+    'demonstrations are picked from a recorded attempt, changed, written to the file, and undone',
+    async () => {
+      const { workbench, page } = story.code;
+      const bench = new Bench({ store: story.code.server.store });
+      const ran = ['run', 'batches/first.batch.yaml', '--attempts', '1', '--task', 'renew-one'];
+      await bench.json(ran, { cwd: folder });
+      rmSync(bench.folder, { recursive: true, force: true }); // the window owns the store and its server
+      await workbench.openFile('library-sim.world.yaml');
+      await workbench.command('Rollout: Pick Demonstrations…');
+      await workbench.pick(/first/);
+      await workbench.pick(/renew-one/);
+      const title = workbench.inputTitle.filter({
+        hasText: /Pick Demonstrations: \d+ calls?, about [\d,]+ of 4,000 tokens/,
+      });
+      await title.waitFor({ timeout: PATIENCE_MS });
+      const all = await title.innerText();
+      await story.picture('simulated-demonstrations');
+      await page.locator('.quick-input-list .monaco-list-row').first().click();
+      await page.waitForFunction((text) => document.querySelector('.quick-input-title')?.textContent !== text, all);
+      await page.keyboard.press('Enter');
+      const line = page.locator('.view-line').filter({ hasText: /^demonstrations:.*recorded:.*calls:/ });
+      await line.waitFor({ timeout: PATIENCE_MS });
+      await page.keyboard.press('ControlOrMeta+Z');
+      await line.waitFor({ state: 'hidden' });
+    },
+  );
 });

@@ -23,11 +23,31 @@ export function demonstrationsOf(
   tokens: number,
   only?: ReadonlySet<number>,
 ): Demonstrations {
-  const candidates = [...calls.entries()]
+  const candidates = candidatesIn(calls, only);
+  const taken = fitting(only === undefined ? ranking(candidates) : candidates, tokens);
+  const texts = taken.map(({ text }, index) => `${EXAMPLE}${index + 1}\n${text}`);
+  return { text: texts.join('\n\n'), calls: texts.length, left: candidates.length - texts.length };
+}
+
+/** Returns the SEQ of each call that is shown if nobody chooses. */
+export function pickedCalls(calls: readonly SeenCall[], tokens: number): number[] {
+  return fitting(ranking(candidatesIn(calls)), tokens).map(({ call }) => call.seq);
+}
+
+/** Returns about how many tokens a call has as a demonstration. */
+export function exampleTokens(call: SeenCall): number {
+  return estimatedTokens(exampleOf(call));
+}
+
+function candidatesIn(calls: readonly SeenCall[], only?: ReadonlySet<number>): Candidate[] {
+  return [...calls.entries()]
     .filter(([, { seq }]) => only === undefined || only.has(seq))
     .map(([order, call]) => ({ order, call, text: exampleOf(call) }));
-  const ranked = only === undefined ? ranking(candidates) : candidates;
-  const taken: typeof candidates = [];
+}
+
+/** Returns those of the ranked calls that fit, as they were recorded. */
+function fitting(ranked: readonly Candidate[], tokens: number): Candidate[] {
+  const taken: Candidate[] = [];
   let left = tokens;
   for (const candidate of ranked) {
     const cost = estimatedTokens(candidate.text);
@@ -35,8 +55,7 @@ export function demonstrationsOf(
     left -= cost;
     taken.push(candidate);
   }
-  const texts = taken.sort((a, b) => a.order - b.order).map(({ text }, index) => `${EXAMPLE}${index + 1}\n${text}`);
-  return { text: texts.join('\n\n'), calls: texts.length, left: candidates.length - texts.length };
+  return taken.sort((a, b) => a.order - b.order);
 }
 
 interface Candidate {

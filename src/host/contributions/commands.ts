@@ -51,6 +51,7 @@ export const COMMANDS = {
   'rollout.runWorld': { title: 'Run Batch on World…', icon: 'play' },
   'rollout.addWorld': { title: 'Add World…', icon: 'add' },
   'rollout.newRecordedWorld': { title: 'New World from Recording…', icon: 'globe' },
+  'rollout.pickDemonstrations': { title: 'Pick Demonstrations…', icon: 'list-selection' },
   'rollout.newAgent': { title: 'New Agent…', icon: 'add' },
   'rollout.newTool': { title: 'New Tool…', icon: 'tools' },
   'rollout.newBatch': { title: 'New Batch…', icon: 'new-file' },

@@ -71,6 +71,7 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.runWorld': all(TRUSTED, HAS_FOLDER, ON_DISK),
   'rollout.addWorld': all(TRUSTED, HAS_FOLDER),
   'rollout.newRecordedWorld': all(TRUSTED, KEY.hasBatches, HAS_FOLDER),
+  'rollout.pickDemonstrations': all(TRUSTED, KEY.hasBatches, HAS_FOLDER, ON_DISK),
   'rollout.newAgent': HAS_FOLDER,
   'rollout.newTool': HAS_FOLDER,
   'rollout.newBatch': HAS_FOLDER,
@@ -245,6 +246,11 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.openWorldFile', when: inWorlds('viewItem =~ /^(world|scenario)/'), group: '1_open@1' },
     { command: 'rollout.previewPrompt', when: all(TRUSTED, inWorlds(SIMULATED)), group: '1_open@2' },
     { command: 'rollout.measureContext', when: all(TRUSTED, inWorlds(SIMULATED)), group: '1_open@3' },
+    {
+      command: 'rollout.pickDemonstrations',
+      when: all(TRUSTED, KEY.hasBatches, inWorlds(SIMULATED)),
+      group: '2_edit@1',
+    },
     {
       command: 'rollout.runWorld',
       when: all(TRUSTED, inWorlds('viewItem =~ /^(world|scenario)/')),

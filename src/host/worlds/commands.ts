@@ -7,6 +7,7 @@ import type { ShownMeter } from './contextMeters.ts';
 import { isTight, meterHint } from './meterTexts.ts';
 import type { WorldPanels } from './page/worldPanels.ts';
 import type { PickedWorld } from './pickScenario.ts';
+import { isWorldNode, pickSimulated } from './pickSimulated.ts';
 import { isPromptPlace, type PromptPlace, PromptPreviews } from './promptPreviews.ts';
 import type { WorkspaceWorld, WorkspaceWorlds } from './workspaceWorlds.ts';
 
@@ -82,29 +83,6 @@ function showMeter(meter: ShownMeter): void {
   else void vscode.window.showInformationMessage(text);
 }
 
-/** Returns the world of an item, a file, or the active editor; otherwise lets the user pick one that a model plays. */
-async function pickSimulated(
-  worlds: WorkspaceWorlds,
-  argument: unknown,
-  title: string,
-): Promise<WorkspaceWorld | undefined> {
-  if (isWorldNode(argument)) return argument.world;
-  const simulated = (await worlds.all()).filter(({ ref }) => ref.simulation !== undefined);
-  const file = argument instanceof vscode.Uri ? argument : vscode.window.activeTextEditor?.document.uri;
-  const open = simulated.find(({ uri }) => uri.toString() === file?.toString());
-  if (open !== undefined) return open;
-  if (simulated.length === 0)
-    throw new StudioError('not_found', 'No model plays a world of this workspace.', {
-      hint: 'Set `kind: simulated` in a world file.',
-    });
-  const items = simulated.map((world) => ({
-    label: world.ref.name,
-    description: vscode.workspace.asRelativePath(world.uri),
-    world,
-  }));
-  return (await vscode.window.showQuickPick(items, { title, placeHolder: 'Select a world' }))?.world;
-}
-
 /** Launches a batch file that uses the world, or lets the user choose one. */
 async function runBatch(worlds: WorkspaceWorlds, { world: { ref } }: PickedWorld): Promise<void> {
   const batches = await worlds.batchesOf(ref);
@@ -138,9 +116,4 @@ async function scenarioIn(worlds: WorkspaceWorlds, submitted: SubmittedScenarioR
 
 function isSubmittedScenario(argument: unknown): argument is SubmittedScenarioRef {
   return typeof argument === 'object' && argument !== null && 'file' in argument && 'scenario' in argument;
-}
-
-/** Whether the argument is an item of the Worlds view. */
-function isWorldNode(argument: unknown): argument is PickedWorld {
-  return typeof argument === 'object' && argument !== null && 'world' in argument && 'kind' in argument;
 }
