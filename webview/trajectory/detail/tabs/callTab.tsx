@@ -359,7 +359,7 @@ function fieldsOf(event: Exclude<AnyEvent, { unknown: unknown }>): object {
   if (event.kind !== 'rollout.end') return withoutKeys(event.data, ['error', 'answer']);
   const { reward, touched } = event.data;
   return withoutKeys(event.data, [
-    ...['error', 'answer', 'status', 'passed'],
+    ...['error', 'answer', 'status', 'passed', 'calls'],
     ...(reward === null ? ['reward'] : []),
     ...(touched ? [] : ['touched']),
   ]);
