@@ -127,7 +127,7 @@ function isTool(subject: Subject): subject is Subject<'tool'> {
 function toolOf({ start, end }: Subject<'tool'>, repeats: number): NonNullable<Gate['tool']> {
   const { name, arguments: args, effect } = start;
   if (end === undefined) return { name, arguments: args, effect, repeats };
-  const { result, error, ms, injected, made }: Effects['tool']['end'] = end.data;
+  const { result, error, ms, injected, made, source }: Effects['tool']['end'] = end.data;
   return {
     name,
     arguments: args,
@@ -136,6 +136,7 @@ function toolOf({ start, end }: Subject<'tool'>, repeats: number): NonNullable<G
     repeats,
     injected,
     made,
+    source,
     result: result ?? responseOf({ end }),
     error: error === undefined ? undefined : { class: error.class, message: error.message },
   };

@@ -94,6 +94,7 @@ export interface Gate {
         readonly repeats: number;
         readonly injected?: string | undefined;
         readonly made?: false | undefined;
+        readonly source?: string | undefined;
       }
     | undefined;
   /** The message that the effect produced. */
@@ -174,6 +175,7 @@ class GateEnvironment implements QueryEnvironment {
       repeats: tool.repeats,
       injected: tool.injected ?? '',
       made: tool.made ?? true,
+      source: tool.source ?? '',
     };
   }
 
@@ -245,6 +247,7 @@ function toolValues(model: TrajectoryModel, span: ToolSpan, seq: number): Values
     prediction: scores.findLast(({ data }) => data.prediction !== undefined)?.data.value ?? null,
     injected: end?.injected ?? '',
     made: end?.made ?? true,
+    source: end?.source ?? '',
     get repeats() {
       return repeatsOf(model, span);
     },

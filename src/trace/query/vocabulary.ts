@@ -13,8 +13,9 @@ export interface QueryEnvironment {
    * For events of a tool call: name, arguments, effect, result, error, ms (the last three are null until the call
    * ends), reward (the score of this call alone, or null), prediction (the accuracy of what a world predicted for it,
    * or null), repeats (the number of earlier calls with the same arguments), injected (the rule that changed the call,
-   * or ''), and made (false if the rule answered, so that the tool was never called). `result` is what it really
-   * returned.
+   * or ''), made (false if the rule answered, so that the tool was never called), and source (where the result comes
+   * from: live, simulated, facts, overlay, recorded, predicted, edited, observed, or imported; '' until the call ends).
+   * `result` is what it really returned.
    */
   readonly tool: Values;
   /**
@@ -71,7 +72,10 @@ export const VARIABLES: Readonly<Record<Variable, 'map' | 'string' | 'dyn'>> = {
 /** Fields of the records, for error messages. */
 const FIELDS: Readonly<Partial<Record<Variable, readonly string[]>>> = {
   event: ['seq', 'v', 'at', 'kind', 'agent', 'span', 'parent', 'data'],
-  tool: ['name', 'arguments', 'effect', 'result', 'error', 'ms', 'repeats', 'reward', 'prediction', 'injected', 'made'],
+  tool: [
+    ...['name', 'arguments', 'effect', 'result', 'error', 'ms', 'repeats', 'reward', 'prediction', 'injected', 'made'],
+    'source',
+  ],
   message: ['m', 'role', 'origin', 'text', 'reasoning', 'calls', 'parts', 'from', 'to', 'topic'],
   observation: ['text', 'json', 'failed'],
   task: ['id', 'question', 'answer', 'level', 'files', 'world', 'meta'],

@@ -252,6 +252,23 @@ describe('conditions at a gate', () => {
     assert.ok(!atGate('tool.error.class == "x"', before));
   });
 
+  it('say where the result of a call comes from, once it has one', () => {
+    const played: Partial<Gate> = {
+      tool: { name: 'f', arguments: {}, effect: 'pure', repeats: 0, source: 'overlay' },
+    };
+    assert.ok(atGate('tool.source == "overlay"', played));
+    assert.ok(atGate('tool.source == ""', { tool: { name: 'f', arguments: {}, effect: 'pure', repeats: 0 } }));
+    assert.deepEqual(
+      select('tool.source == "live"'),
+      desk.events.flatMap(({ seq, kind, span }) => {
+        const call = [seq, span].map((one) => (one === undefined ? undefined : desk.span(one)));
+        const ended = call.find((one) => one?.kind === 'tool')?.end;
+        return ended !== undefined && seq >= ended.seq ? [`${seq} ${kind}`] : [];
+      }),
+    );
+    assert.deepEqual(select('tool.source == "simulated"'), []);
+  });
+
   it('mix integers and floats as people do', () => {
     for (const text of [
       'step + 1 == 4',
