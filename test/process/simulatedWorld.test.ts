@@ -5,6 +5,7 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import { canonicalJson, type JsonObject } from '../../src/common/json.ts';
 import type { Submission } from '../../src/config/submission.ts';
+import type { RateCounts } from '../../src/trace/schema/rates.ts';
 import { Bench } from '../support/cli.ts';
 import { assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
 import { answerText, fakeEndpoint } from '../support/endpoint.ts';
@@ -59,6 +60,31 @@ describe('the faulty simulation of the sample’s library', { timeout: 180_000 }
       assert.deepEqual([report.attempts, report.scored], [10, 10]);
       const { stdout } = await bench.run(['tail', `${batch}/pay-and-borrow/1`, '--json'], { cwd });
       assert.match(stdout, /this world errs on purpose\. Planted error: \w+/);
+    } finally {
+      await bench.close();
+    }
+  });
+});
+
+describe('the probes of the sample', { timeout: 180_000 }, () => {
+  it('find that the faithful simulation remembers what it wrote, and that the faulty one does not', async () => {
+    const bench = new Bench();
+    try {
+      await bench.run(['init', 'desk'], { cwd: bench.folder });
+      const cwd = bench.path('desk');
+      const file = path.join(cwd, 'worlds', 'library-sim.world.yaml');
+      const world = readFileSync(file, 'utf8');
+      const rates = async (endpoint: string): Promise<RateCounts> => {
+        writeFileSync(file, world.replace(/endpoint: .*/, `endpoint: '${endpoint}'`));
+        const { batch } = await bench.json<{ batch: string }>(['run', 'batches/world-probes.batch.yaml'], { cwd });
+        return (await bench.json<{ rates: RateCounts }>(['report', batch], { cwd })).rates;
+      };
+      assert.deepEqual(await rates('demo:'), {
+        error_handling: { checked: 2, held: 2 },
+        consistency: { checked: 12, held: 12 },
+      });
+      const { consistency } = await rates('demo:?world=forgotten:1');
+      assert.ok(consistency !== undefined && consistency.held < consistency.checked / 2, JSON.stringify(consistency));
     } finally {
       await bench.close();
     }

@@ -21,13 +21,13 @@ test('a tool is offered the batches whose world has it, with their tasks', async
     worlds.map(({ name, more }) => [name, more]),
     // The code world has other tools, the bench has none, and a simulated world has only their definitions.
     names
-      .filter((name) => !/^(overlay|rooms|simulated|town(-faulty)?|world-bench)\./.test(name))
+      .filter((name) => !/^(overlay|rooms|simulated|town(-faulty)?|world-bench|world-probes)\./.test(name))
       .map((name) => [name, false]),
   );
   // In an overlay, the model changes what the tool itself has answered.
   assert.deepEqual(
     (await offered('find_books', 'tools/books.ts')).map(({ name }) => name),
-    names.filter((name) => !/^(rooms|simulated|town(-faulty)?|world-bench)\./.test(name)),
+    names.filter((name) => !/^(rooms|simulated|town(-faulty)?|world-bench|world-probes)\./.test(name)),
   );
   assert.deepEqual([worlds[0]?.tasks[0], worlds[0]?.tasks.length], ['renew-one', 12]);
   assert.deepEqual(await offered('renew_loan', 'tools/fines.ts'), [], 'one of that name that is written elsewhere');
