@@ -4,7 +4,7 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import type { ComparedAttempt } from '../../src/trace/align/attempt.ts';
 import type { AlignedRow, Alignment, Cell } from '../../src/trace/align/columns.ts';
 import { callDifferences } from '../../src/trace/align/differences.ts';
-import { actionText, differenceText } from '../../src/trace/align/label.ts';
+import { actionText, differenceText, sourcesText } from '../../src/trace/align/label.ts';
 import { Glyph } from '../components/marks/glyph.tsx';
 import { VirtualList } from '../components/virtualList.tsx';
 
@@ -164,10 +164,14 @@ function cellOf(row: AlignedRow, column: number, at: number, chosen: boolean, re
     );
   const base = row.cells[row.base]?.action;
   const differences = base === undefined || column === row.base ? [] : callDifferences(base, cell.action);
-  const details = differences.flatMap((call) => [
-    ...call.arguments.map((one) => differenceText(one)),
-    ...call.result.map((one) => `result ${differenceText(one)}`),
-  ]);
+  const { calls } = cell.action;
+  const details = differences.flatMap((call) => {
+    const from = sourcesText(base?.calls[call.call], calls[call.call]);
+    return [
+      ...call.arguments.map((one) => differenceText(one)),
+      ...call.result.map((one) => `result${from} ${differenceText(one)}`),
+    ];
+  });
   const text = actionText(cell.action);
   return (
     <div

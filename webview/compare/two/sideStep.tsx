@@ -3,6 +3,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { Action, ActionCall } from '../../../src/trace/align/actions.ts';
 import { type SideField, type SideRow, sharedArguments, sideFields } from '../../../src/trace/align/twoSides.ts';
+import { PROVENANCE_TITLES } from '../../../src/trace/provenance.ts';
 import { inline, valueText } from '../../../src/trace/text/values.ts';
 import { Icon } from '../../components/marks/icon.tsx';
 import { DiffText } from '../../values/diffText.tsx';
@@ -103,6 +104,13 @@ function Call({ call, other, side, same }: CallProps) {
       <p class="two-call">
         {call.error !== undefined && <span class="two-error">✗ </span>}
         {call.injected !== undefined && <span class="mark">Rule {call.injected}</span>}
+        {call.provenance
+          ?.filter((from) => from !== 'injected')
+          .map((from) => (
+            <span key={from} class="mark" title={PROVENANCE_TITLES[from]}>
+              {from}
+            </span>
+          ))}
         {paired || other === undefined ? (
           call.name
         ) : (

@@ -17,8 +17,11 @@ const CAN: ReadonlySet<PageVerb> = new Set(['open', 'copy', 'link', 'save']);
 /** How many days each attempt renews for: where they diverge. */
 const DAYS = [14, 7, 14, 7, 21, 14];
 
-/** `long`: number of steps between looking up the member and renewing. */
-function attempt(number: number, days: number, long = 0): readonly TraceEvent[] {
+/**
+ * `long`: number of steps between looking up the member and renewing. `isPlayed`: a model plays the world of the
+ * attempts with even numbers.
+ */
+function attempt(number: number, days: number, long = 0, isPlayed = false): readonly TraceEvent[] {
   const s = new Stream();
   const passed = days === 14;
   const due = passed ? '2026-05-22' : '2026-05-08';
@@ -45,7 +48,7 @@ function attempt(number: number, days: number, long = 0): readonly TraceEvent[] 
     const span = s.toolStart(`c${index}`, name, args);
     if (name === 'renew_loan' && passed)
       s.diff([{ table: 'loans', key: 'L-3001', op: 'update', before: { due: '2026-05-08' }, after: { due } }], span);
-    s.toolEnd(span, `c${index}`, result);
+    s.toolEnd(span, `c${index}`, result, isPlayed && number % 2 === 0 ? { source: 'simulated' } : {});
   }
   s.model(passed ? 'L-3001 is renewed until May 22. Paid 2.40.' : 'L-3001 is renewed until May 15. Paid 7.40.');
   s.add('score', {
@@ -69,6 +72,8 @@ interface CompareOptions {
   readonly long?: number;
   /** Number of attempts that have not ended. */
   readonly running?: number;
+  /** A model plays the world of every other attempt. */
+  readonly isPlayed?: boolean;
 }
 
 function attemptsHost(
@@ -98,7 +103,10 @@ function attemptsHost(
           };
         });
   const events = Object.fromEntries(
-    rows.map((row) => [row.rollout, attempt(row.attempt, DAYS[(row.attempt - 1) % DAYS.length] ?? 14, options.long)]),
+    rows.map((row) => {
+      const days = DAYS[(row.attempt - 1) % DAYS.length] ?? 14;
+      return [row.rollout, attempt(row.attempt, days, options.long, options.isPlayed)];
+    }),
   );
   const host = storyHost({
     ...sample,
@@ -146,6 +154,7 @@ story('compare', 'early', () => {
 addAttempts('many', 32);
 addAttempts('long', 32, { long: 55 });
 addAttempts('running', 4, { running: 2 });
+addAttempts('simulated', 4, { isPlayed: true });
 addAttempts('one', 1);
 addAttempts('none', 0);
 addAttempts('loading', 2, { silent: true });
