@@ -117,8 +117,8 @@ describe('the rules of a world', () => {
       ['{ name: a, when: \'tool.name == "x" && tool.nam == 2\', effect: empty }'],
       [
         '6:48-51 column 26 of `when`: tool has no "nam"; it has name, arguments, effect, result, error, ms, ' +
-          'repeats, reward, prediction, injected, made — Write a CEL expression over event, step, tool, message, ' +
-          'observation, agent, side, task, attempt, usage, world, reward, verdicts, status, such as ' +
+          'repeats, reward, prediction, injected, made, source — Write a CEL expression over event, step, tool, ' +
+          'message, observation, agent, side, task, attempt, usage, world, reward, verdicts, status, such as ' +
           'tool.name == "search" && tool.ms > 500.',
       ],
     ],
