@@ -51,12 +51,20 @@ async function hasTool(
   const { value } = text === undefined ? {} : parseFile(world, text);
   if (!isJsonObject(value)) return false;
   const { module, real } = value;
-  if (typeof module === 'string') {
-    const tools = (await moduleTools(joinPath(dirname(world), module), 'reached', readText)) ?? [];
-    return tools.some(({ name, path }) => name === tool.name && path === tool.path);
+  const isIn = async (written: string, tools: 'reached' | 'exported'): Promise<boolean> => {
+    const found = (await moduleTools(joinPath(dirname(world), written), tools, readText)) ?? [];
+    return found.some(({ name, path }) => name === tool.name && path === tool.path);
+  };
+  if (typeof module === 'string') return isIn(module, 'reached');
+  if (!isJsonObject(real) || !isReal(value['route'], tool.name)) return false;
+  const { world: named, tools: entries } = real;
+  if (Array.isArray(entries)) {
+    const modules = entries.flatMap((entry: Json) =>
+      isJsonObject(entry) && typeof entry['module'] === 'string' ? [entry['module']] : [],
+    );
+    return (await Promise.all(modules.map((written) => isIn(written, 'exported')))).includes(true);
   }
-  const named = isJsonObject(real) ? real['world'] : undefined;
-  if (typeof named !== 'string' || !isReal(value['route'], tool.name)) return false;
+  if (typeof named !== 'string') return false;
   const file = joinPath(dirname(world), named);
   return !above.includes(file) && (await hasTool(file, tool, readText, [...above, world]));
 }

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { diskFiles } from '../../../../src/client/disk.ts';
 import { batchRefs } from '../../../../src/host/files/batchRefs.ts';
 import { toolWorlds } from '../../../../src/host/tools/try/toolWorlds.ts';
+import { memoryFiles } from '../../../support/memoryFiles.ts';
 
 test('a tool is offered the batches whose world has it, with their tasks', async () => {
   const files = diskFiles(path.resolve(import.meta.dirname, '../../../../media/sample'));
@@ -39,4 +40,32 @@ test('a tool is offered the batches whose world has it, with their tasks', async
     ),
     [],
   );
+});
+
+test('the real tools of a simulated world are offered where a route calls them', async () => {
+  const world = (by: string): string =>
+    `version: 1\nname: practice\nkind: simulated\nmodel: { endpoint: 'demo:', name: demo }\n` +
+    `real: { tools: [{ builtin: [files] }, { module: ../tools/desk.ts }] }\nroute: [{ tools: [find_*], by: ${by} }]\n`;
+  const offered = async (by: string, name: string): Promise<number> => {
+    const files = memoryFiles({
+      'worlds/practice.world.yaml': world(by),
+      'tools/desk.ts':
+        "import { tool } from 'rollout-studio';\nexport const find_book = tool({ description: '' });\n" +
+        "export const lend_book = tool({ description: '' });\n",
+      'data/tasks.jsonl': '{"id":"one","question":"q"}\n',
+    });
+    const file = files.absolute('batches/practice.batch.yaml');
+    const text = 'version: 1\nworld: ../worlds/practice.world.yaml\ndataset: { file: ../data/tasks.jsonl }\n';
+    const batch = { file, name: 'practice', ...batchRefs(file, text) };
+    return (await toolWorlds([batch], { name, path: files.absolute('tools/desk.ts') }, files)).length;
+  };
+  assert.deepEqual(
+    [
+      await offered('overlay', 'find_book'),
+      await offered('real', 'find_book'),
+      await offered('simulated', 'find_book'),
+    ],
+    [1, 1, 0],
+  );
+  assert.equal(await offered('overlay', 'lend_book'), 0, 'no route calls it');
 });
