@@ -17,8 +17,9 @@ import type {
   World,
   WorldSession,
 } from '../../rollout/ports.ts';
-import type { Closing, ToolEnvironment } from '../../tools/environment.ts';
+import type { ToolEnvironment } from '../../tools/environment.ts';
 import { ClassedError } from '../../trace/classedError.ts';
+import { ParsedBlobs } from '../parsedBlobs.ts';
 import { filled, SimulatedSession } from '../simulated/open.ts';
 import type { SimulationTexts } from '../simulated/prompt.ts';
 import { Memory } from './memory.ts';
@@ -57,24 +58,9 @@ class Facts {
   }
 }
 
-class FactsCache implements Closing {
-  readonly #read = new Map<string, Promise<Facts>>();
-
-  get(sha: string, { readBlob }: Pick<ToolEnvironment, 'readBlob'>): Promise<Facts> {
-    let reading = this.#read.get(sha);
-    if (reading === undefined) {
-      reading = readBlob(sha).then(
-        (bytes) => new Facts(factPages.parse(JSON.parse(new TextDecoder().decode(bytes))).pages),
-      );
-      this.#read.set(sha, reading);
-      reading.catch(() => this.#read.delete(sha)); // the next session may succeed
-    }
-    return reading;
-  }
-
-  close(): Promise<void> {
-    this.#read.clear();
-    return Promise.resolve();
+class FactsCache extends ParsedBlobs<Facts> {
+  protected override parse(bytes: Uint8Array): Facts {
+    return new Facts(factPages.parse(JSON.parse(new TextDecoder().decode(bytes))).pages);
   }
 }
 

@@ -2,7 +2,6 @@
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import { canonicalJson, type Json } from '../../common/json.ts';
-import type { Closing, ToolEnvironment } from '../../tools/environment.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import {
   type RecordedAnswer,
@@ -12,6 +11,7 @@ import {
   recordedIndex,
 } from '../../trace/recordedCalls/schema.ts';
 import type { TaskRecord } from '../../trace/task.ts';
+import { ParsedBlobs } from '../parsedBlobs.ts';
 
 /** A recorded call, with what it is compared by. */
 export interface Entry {
@@ -164,22 +164,9 @@ function statesOf(entries: readonly Entry[]): State[] {
   return states;
 }
 
-/** The files with recorded calls that a worker has read, by hash. */
-export class RecordedCallsCache implements Closing {
-  readonly #read = new Map<string, Promise<RecordedCalls>>();
-
-  get(sha: string, { readBlob }: Pick<ToolEnvironment, 'readBlob'>): Promise<RecordedCalls> {
-    let reading = this.#read.get(sha);
-    if (reading === undefined) {
-      reading = readBlob(sha).then((bytes) => new RecordedCalls(bytes));
-      this.#read.set(sha, reading);
-      reading.catch(() => this.#read.delete(sha)); // the next session may succeed
-    }
-    return reading;
-  }
-
-  close(): Promise<void> {
-    this.#read.clear();
-    return Promise.resolve();
+/** The files with recorded calls that a worker has read. */
+export class RecordedCallsCache extends ParsedBlobs<RecordedCalls> {
+  protected override parse(bytes: Uint8Array): RecordedCalls {
+    return new RecordedCalls(bytes);
   }
 }
