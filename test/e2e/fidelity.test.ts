@@ -15,7 +15,6 @@ import { apiOf, attemptsOf, sampleFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
 
 const PATIENCE_MS = 90_000;
-const THEMES = { dark: 'Dark Modern', light: 'Light Modern', hc: 'Dark High Contrast' } as const;
 /** Kinds of errors that the demo model plants, and the names of their classes on the page. */
 const FOUND = ['status', 'keys', 'deterministic', 'pre-existing'] as const;
 
@@ -95,21 +94,6 @@ describe('fidelity in VS Code', { timeout: 600_000 }, () => {
     await story.code.page.locator('.monaco-dialog-box').getByRole('button', { name: 'Compare' }).click();
     await frame().getByRole('heading', { level: 1, name: world }).waitFor({ timeout: PATIENCE_MS });
   };
-  /** Takes pictures in each theme, and of a small window. */
-  const pictures = async (name: string): Promise<void> => {
-    if (process.env['ROLLOUT_PICTURES'] === undefined) return;
-    const { page, workbench } = story.code;
-    for (const [theme, title] of Object.entries(THEMES)) {
-      await workbench.command('Preferences: Color Theme');
-      await workbench.answer(title);
-      await page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
-      await story.picture(`${name}-${theme}`);
-    }
-    const size = page.viewportSize();
-    await page.setViewportSize({ width: 640, height: 600 });
-    await story.picture(`${name}-640`);
-    if (size !== null) await page.setViewportSize(size);
-  };
 
   story.step('a faithful world predicts every call of a recorded batch as it was', async () => {
     bench = new Bench({ store: story.code.server.store });
@@ -128,7 +112,7 @@ describe('fidelity in VS Code', { timeout: 600_000 }, () => {
     const { all } = await counts();
     assert.ok(all > 50, `${all} calls`);
     assert.match(await chip('as predicted').innerText(), new RegExp(`\\b${all} as predicted`));
-    await pictures('fidelity-faithful');
+    await story.pictures('fidelity-faithful');
   });
 
   story.step('of a faulty world, the page shows the errors of each kind, the worst calls first', async () => {
@@ -152,7 +136,7 @@ describe('fidelity in VS Code', { timeout: 600_000 }, () => {
       'the worst first',
     );
     assert.ok((shares[0] ?? 100) < 50);
-    await pictures('fidelity-faulty');
+    await story.pictures('fidelity-faulty');
   });
 
   story.step('a call shows the prediction next to the result, and what differs', async () => {
@@ -164,7 +148,7 @@ describe('fidelity in VS Code', { timeout: 600_000 }, () => {
     await detail.getByRole('region', { name: 'Recorded response' }).waitFor();
     const differences = detail.getByRole('region', { name: 'Differences' }).getByRole('row');
     await differences.filter({ hasText: 'deterministic' }).first().waitFor();
-    await pictures('fidelity-call');
+    await story.pictures('fidelity-call');
     await page.keyboard.press('0');
   });
 
@@ -178,7 +162,7 @@ describe('fidelity in VS Code', { timeout: 600_000 }, () => {
     await story.trajectory.shown();
     await story.trajectory.selected.filter({ hasText: tool }).waitFor({ timeout: PATIENCE_MS });
     await story.trajectory.frame.getByRole('region', { name: 'Predicted by faulty' }).waitFor();
-    await pictures('fidelity-replay');
+    await story.pictures('fidelity-replay');
     await story.code.workbench.command('View: Close Editor');
     await rows().first().waitFor();
     await frame()
@@ -239,7 +223,7 @@ describe('fidelity in VS Code', { timeout: 600_000 }, () => {
     assert.ok(figures.right > 0 && figures.right < figures.all, JSON.stringify(figures));
     assert.deepEqual(await counts(), { shown: figures.all, all: figures.all });
     await frame().locator('.fidelity-detail').getByText('This call is not in the recording').first().waitFor();
-    await pictures('fidelity-imitation');
+    await story.pictures('fidelity-imitation');
     assert.deepEqual(story.code.consoleErrors(), []);
   });
 });

@@ -15,7 +15,6 @@ import { Story } from './support/story.ts';
 
 const TOOL = 'renew_loan';
 const PATIENCE_MS = 90_000;
-const THEMES = { dark: 'Dark Modern', light: 'Light Modern', hc: 'Dark High Contrast' } as const;
 
 /** Adds a world that knows the same library, but takes a book for another one and a loan for a longer one. */
 function mistakenWorld(folder: string): void {
@@ -44,21 +43,6 @@ describe('predictions in VS Code', { timeout: 600_000 }, () => {
   const cli = <T>(...args: string[]): Promise<T> =>
     (bench ??= new Bench({ store: story.code.server.store })).json<T>(args, { cwd: folder });
   const region = (name: string): Locator => story.trajectory.frame.getByRole('region', { name, exact: true });
-  /** Takes pictures in each theme, and of a small window. */
-  const pictures = async (name: string): Promise<void> => {
-    if (process.env['ROLLOUT_PICTURES'] === undefined) return;
-    const { page, workbench } = story.code;
-    for (const [theme, title] of Object.entries(THEMES)) {
-      await workbench.command('Preferences: Color Theme');
-      await workbench.answer(title);
-      await page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
-      await story.picture(`${name}-${theme}`);
-    }
-    const size = page.viewportSize();
-    await page.setViewportSize({ width: 640, height: 600 });
-    await story.picture(`${name}-640`);
-    if (size !== null) await page.setViewportSize(size);
-  };
 
   story.step('an attempt is held before a call, and the page offers to predict it', async () => {
     await debug.breakAt('loans.ts', 16, 'tool.arguments.loan_id == "L-3001"');
@@ -79,7 +63,7 @@ describe('predictions in VS Code', { timeout: 600_000 }, () => {
     await frame.getByText(/This prediction is not recorded/).waitFor();
     await frame.getByText('Thinking', { exact: true }).click();
     await frame.getByText(/Turn 3: the rules decide/).waitFor();
-    await pictures('predict-held');
+    await story.pictures('predict-held');
   });
 
   story.step('the call runs, and the page shows where the prediction was wrong', async () => {
@@ -108,7 +92,7 @@ describe('predictions in VS Code', { timeout: 600_000 }, () => {
         .filter({ has: story.trajectory.frame.getByRole('img', { name: /^deterministic/ }) });
     assert.match(await marked('Result').innerText(), /title/);
     assert.match(await marked('Predicted by mistaken').innerText(), /title/);
-    await pictures('predict-wrong');
+    await story.pictures('predict-wrong');
     await story.code.page.keyboard.press('Shift+F5');
     await story.code.page.locator('.debug-toolbar').waitFor({ state: 'hidden' });
   });
@@ -166,6 +150,6 @@ describe('predictions in VS Code', { timeout: 600_000 }, () => {
       .getByText(/You are the environment of an agent/)
       .first()
       .waitFor();
-    await pictures('predict-side-call');
+    await story.pictures('predict-side-call');
   });
 });

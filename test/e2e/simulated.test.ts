@@ -9,7 +9,6 @@ import { sampleFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
 
 const PATIENCE_MS = 60_000;
-const THEMES = { dark: 'Dark Modern', light: 'Light Modern', hc: 'Dark High Contrast' } as const;
 
 describe('simulated worlds in VS Code', { timeout: 480_000 }, () => {
   const folder = sampleFolder();
@@ -30,21 +29,6 @@ describe('simulated worlds in VS Code', { timeout: 480_000 }, () => {
   after(() => endpoint?.[Symbol.asyncDispose]());
   /** Opens an item with its arrow. */
   const expand = (name: RegExp): Promise<void> => item(name).locator('.monaco-tl-twistie').click();
-  /** Takes pictures in each theme, and of a small window. */
-  const pictures = async (name: string): Promise<void> => {
-    if (process.env['ROLLOUT_PICTURES'] === undefined) return;
-    const { page, workbench } = story.code;
-    for (const [theme, title] of Object.entries(THEMES)) {
-      await workbench.command('Preferences: Color Theme');
-      await workbench.answer(title);
-      await page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
-      await story.picture(`${name}-${theme}`);
-    }
-    const size = page.viewportSize();
-    await page.setViewportSize({ width: 640, height: 600 });
-    await story.picture(`${name}-640`);
-    if (size !== null) await page.setViewportSize(size);
-  };
 
   story.step('the Worlds view shows domain, number of tools, and the parts of the prompt', async () => {
     const { workbench, page } = story.code;
@@ -70,7 +54,7 @@ describe('simulated worlds in VS Code', { timeout: 480_000 }, () => {
     await page.keyboard.type('x');
     await page.getByText('Cannot edit in read-only editor').first().waitFor();
     await page.keyboard.press('Escape');
-    await pictures('simulated-prompt');
+    await story.pictures('simulated-prompt');
   });
 
   story.step('tools are counted again when their file is saved, and the agent’s view has the same world', async () => {
@@ -110,7 +94,7 @@ describe('simulated worlds in VS Code', { timeout: 480_000 }, () => {
     });
     await workbench.toast(/about 16 calls fit/).waitFor();
     await workbench.clearToasts();
-    await pictures('simulated-lens');
+    await story.pictures('simulated-lens');
   });
 
   story.step('the launch form says it next to the tasks, and asks again on a click', async () => {

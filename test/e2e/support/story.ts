@@ -8,6 +8,8 @@ import { VsCode, type VsCodeOptions } from './vscode.ts';
 
 /** The folder for pictures, when they are requested (`npm run pictures` does). */
 const PICTURES = process.env['ROLLOUT_PICTURES'];
+const THEMES = { dark: 'Dark Modern', light: 'Light Modern', hc: 'Dark High Contrast' } as const;
+const SMALL = { width: 640, height: 600 };
 
 export class Story extends Steps {
   readonly folder: string;
@@ -45,5 +47,21 @@ export class Story extends Steps {
     if (PICTURES === undefined) return;
     mkdirSync(PICTURES, { recursive: true });
     await this.code.workbench.picture(path.join(PICTURES, `${name}.png`), part);
+  }
+
+  /** Takes pictures in each theme, and of a small window, when they are requested. */
+  async pictures(name: string): Promise<void> {
+    if (PICTURES === undefined) return;
+    const { page, workbench } = this.code;
+    for (const [theme, title] of Object.entries(THEMES)) {
+      await workbench.command('Preferences: Color Theme');
+      await workbench.answer(title);
+      await page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
+      await this.picture(`${name}-${theme}`);
+    }
+    const size = page.viewportSize();
+    await page.setViewportSize(SMALL);
+    await this.picture(`${name}-640`);
+    if (size !== null) await page.setViewportSize(size);
   }
 }
