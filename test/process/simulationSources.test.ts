@@ -99,7 +99,7 @@ describe('a simulated world that is read from elsewhere', { timeout: 180_000 }, 
   it('takes tools, state, and demonstrations from an attempt of the store, and rows from a database', async () => {
     const recorded = workspace.batch('recorded', {
       endpoint: 'demo:',
-      tasks: [task('call lend {"book": 7}\ncall take_back {}\nanswer yes')],
+      tasks: [task('call lend {"book": 7}\ncall lent_to {}\ncall take_back {}\nanswer yes')],
       agent: { tools: [{ module: 'loans.ts' }] },
       batch: EXACT,
     });
@@ -126,6 +126,8 @@ describe('a simulated world that is read from elsewhere', { timeout: 180_000 }, 
     assert.match(imitated, /## Table books\nColumns: id, title. Key: id\n\{"id":1,"title":"Emma"\}/);
     assert.match(imitated, /## Example 1\n\*\*Action:\*\*\n```json\n\{"name":"lend","arguments":\{"book":7\}\}/);
     assert.match(imitated, /## Example 2\n[^#]*"take_back"[^#]*\*\*Environment Observation:\*\*\n.*not lent/);
+    for (const prompt of [imitated, continued])
+      assert.doesNotMatch(prompt, /lent_to/, 'there is no such tool, so no world is asked for it');
     assert.match(continued, /# Initial State\n## Calls so far\n\{"name":"lend","arguments":\{"book":7\}\}\nlent/);
   });
 

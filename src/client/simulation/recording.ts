@@ -7,7 +7,7 @@ import { TrajectoryModel } from '../../trace/model.ts';
 import { definitionsIn } from '../../trace/recordedCalls/definitions.ts';
 import type { Part, TraceEvent } from '../../trace/schema.ts';
 import { unspill } from '../../trace/spill.ts';
-import { isObserved } from '../../trace/undone.ts';
+import { isObserved, isRefused } from '../../trace/undone.ts';
 import { readEvent } from '../../trace/upgrades.ts';
 import { importedRecords } from '../importFile.ts';
 import { parseReference, resolveRollout } from '../reference.ts';
@@ -62,10 +62,12 @@ function recordingOf(model: TrajectoryModel): Recording {
   };
 }
 
-/** Returns nothing for a call whose result no agent saw. */
+/** Returns nothing for a call whose result no agent saw, and for one that was refused before it reached a tool. */
 function callOf(model: TrajectoryModel, { seq, start, end }: ToolSpan): SeenCall[] {
   if (end === undefined || !isObserved(end.data)) return [];
-  const { m, status, result } = end.data;
+  const { m, status, result, error } = end.data;
+  // A world is never asked for such a call.
+  if (error !== undefined && isRefused(error.class)) return [];
   const parts = m === undefined ? undefined : model.currentMessage(m)?.event.data.parts;
   const response = responseIn(parts) ?? result;
   if (response === undefined) return [];
