@@ -12,8 +12,11 @@ import type { Host } from '../host/host.ts';
 
 /** Number of rollouts to read at the same time. */
 const AT_ONCE = 8;
-/** Time between two updates of the page while they are read. */
+/** Time between two updates of the page while they are read, and until a screen is full. */
 const PUBLISH_MS = 120;
+const FIRST_PUBLISH_MS = 25;
+/** Calls that fill a screen. */
+const SCREEN = 40;
 /** Time between two reads of a running batch. */
 const READ_INTERVAL_MS = 500;
 /** Batches among which the one in the other mode is looked for. */
@@ -168,7 +171,8 @@ export class FidelityData extends StreamData {
     const reader = async (): Promise<void> => {
       for (const row of waiting) {
         await this.#readRollout(row);
-        if (performance.now() - published < PUBLISH_MS) continue;
+        const pause = this.calls.length < SCREEN ? FIRST_PUBLISH_MS : PUBLISH_MS;
+        if (performance.now() - published < pause) continue;
         this.#publish();
         published = performance.now();
       }
