@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { JsonObject } from '../../src/common/json.ts';
 import { Bench } from '../support/cli.ts';
-import { answerText, fakeEndpoint } from '../support/endpoint.ts';
+import { answerText, chatEndpoint, fakeEndpoint } from '../support/endpoint.ts';
 import { ofKind, Workspace } from '../support/testWorkspace.ts';
 
 describe('the sample’s rows', { timeout: 180_000 }, () => {
@@ -64,11 +64,7 @@ const row = (name: string, index: number): JsonObject => ({
 /** Answers with what the first key in the last message says, in order. */
 async function scripted(replies: (name: string) => readonly string[]): ReturnType<typeof fakeEndpoint> {
   const asked = new Map<string, number>();
-  return await fakeEndpoint(({ path, body }, response) => {
-    if (!path.endsWith('/chat/completions')) {
-      response.writeHead(404).end();
-      return;
-    }
+  return await chatEndpoint(({ body }, response) => {
     const last = (body['messages'] as JsonObject[]).at(-1);
     const name = Object.keys(ROWS).find((each) => JSON.stringify(last).includes(`### Turn 2\\n${each}`)) ?? '';
     const nth = asked.get(name) ?? 0;

@@ -9,9 +9,8 @@ import { describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { planFidelity } from '../../src/client/fidelity/plan.ts';
 import { launch } from '../../src/client/launch.ts';
-import type { JsonObject } from '../../src/common/json.ts';
 import { assertWhole, eventsOf, submission, task } from '../support/directed.ts';
-import { answerText, type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
+import { answerText, bodiesOf, chatEndpoint, turnsOf } from '../support/endpoint.ts';
 import { KilledWorkers } from '../support/killedWorkers.ts';
 import { Random } from '../support/random.ts';
 import { TestStore } from '../support/rolloutServer.ts';
@@ -29,12 +28,6 @@ const KILLS = { forced: 3, free: 1 };
 const question = (of: number): string =>
   [...Array.from({ length: CALLS }, (_, n) => `call calculate {"expression": "${of} + ${n}"}`), 'answer 42'].join('\n');
 
-const bodiesOf = ({ seen }: FakeEndpoint): JsonObject[] =>
-  seen.filter(({ path: asked }) => asked.endsWith('/chat/completions')).map(({ body }) => body);
-
-const turnsOf = ({ messages }: JsonObject): number =>
-  (messages as JsonObject[]).filter(({ role }) => role === 'user').length;
-
 describe('a comparison with recordings', { timeout: 400_000 }, () => {
   for (const how of ['forced', 'free'] as const)
     it(`is asked nothing again that is recorded, after kills at seeded moments, ${how} @deep`, async (test) => {
@@ -43,11 +36,7 @@ describe('a comparison with recordings', { timeout: 400_000 }, () => {
       await using store = new TestStore();
       const server = await store.start();
       const workers = new KilledWorkers(random);
-      await using model = await fakeEndpoint(async ({ path: asked, body }, response) => {
-        if (!asked.endsWith('/chat/completions')) {
-          response.writeHead(404).end();
-          return;
-        }
+      await using model = await chatEndpoint(async ({ body }, response) => {
         workers.received();
         await sleep(5 + random.next() * 40); // model latency
         answerText(response, `observation ${turnsOf(body)}`);

@@ -11,7 +11,7 @@ import type { JsonObject } from '../../src/common/json.ts';
 import type { Submission } from '../../src/config/submission.ts';
 import { bundleModule } from '../../src/tools/bundle.ts';
 import { assertWhole, eventsOf, NO_SANDBOX, submission, task } from '../support/directed.ts';
-import { answerText, type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
+import { answerText, bodiesOf, chatEndpoint } from '../support/endpoint.ts';
 import { KilledWorkers } from '../support/killedWorkers.ts';
 import { Random } from '../support/random.ts';
 import { type TestServer, TestStore } from '../support/rolloutServer.ts';
@@ -51,9 +51,6 @@ export const open = () => ({ state: { value: 0 }, tools: { add: change('add', 1)
 
 const lastMessage = ({ messages }: JsonObject): string => (messages as JsonObject[]).at(-1)?.['content'] as string;
 
-const bodiesOf = ({ seen }: FakeEndpoint): JsonObject[] =>
-  seen.filter(({ path: asked }) => asked.endsWith('/chat/completions')).map(({ body }) => body);
-
 async function hybrid(server: TestServer, folder: string, endpoint: string, calls: string): Promise<Submission> {
   const file = path.join(folder, 'counter.ts');
   writeFileSync(file, counter(calls));
@@ -90,11 +87,7 @@ describe('a hybrid world', { timeout: 240_000 }, () => {
     await using store = new TestStore();
     const server = await store.start();
     const workers = new KilledWorkers(random);
-    await using model = await fakeEndpoint(async ({ path: asked, body }, response) => {
-      if (!asked.endsWith('/chat/completions')) {
-        response.writeHead(404).end();
-        return;
-      }
+    await using model = await chatEndpoint(async ({ body }, response) => {
       workers.received();
       await sleep(5 + random.next() * 40); // model latency
       const real = /\*\*Real Result:\*\*\n(.*)$/.exec(lastMessage(body))?.[1];

@@ -5,7 +5,7 @@ import type { Submission } from '../../src/config/submission.ts';
 import type { EventOf } from '../../src/trace/schema.ts';
 import { Bench } from '../support/cli.ts';
 import { assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
-import { answerText, fakeEndpoint } from '../support/endpoint.ts';
+import { answerText, chatEndpoint } from '../support/endpoint.ts';
 import { TestStore } from '../support/rolloutServer.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
@@ -16,11 +16,7 @@ describe('looking ahead', { timeout: 180_000 }, () => {
     const asked = Promise.withResolvers<undefined>();
     const answer = Promise.withResolvers<undefined>();
     let questions = 0;
-    await using models = await fakeEndpoint(async ({ path: url, body }, response) => {
-      if (!url.endsWith('/chat/completions')) {
-        response.writeHead(404).end();
-        return;
-      }
+    await using models = await chatEndpoint(async ({ body }, response) => {
       if (body['model'] === 'ahead-model' && ++questions === 2) {
         asked.resolve(undefined); // the worker is killed before it gets this answer
         await answer.promise;

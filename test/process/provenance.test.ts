@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { JsonObject } from '../../src/common/json.ts';
 import type { TrainingRow } from '../../src/trace/segments/trainingRows.ts';
-import { answerText, type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
+import { answerText, chatEndpoint, type FakeEndpoint } from '../support/endpoint.ts';
 import { connectMcp, textOf } from '../support/mcpClient.ts';
 import { ofKind, Workspace } from '../support/testWorkspace.ts';
 
@@ -27,11 +27,7 @@ describe('the provenance of results', { timeout: 240_000 }, () => {
   let model: FakeEndpoint;
   let [simulated, recorded] = ['', ''];
   before(async () => {
-    model = await fakeEndpoint(({ path, body }, response) => {
-      if (!path.endsWith('/chat/completions')) {
-        response.writeHead(404).end();
-        return;
-      }
+    model = await chatEndpoint(({ body }, response) => {
       const asked = (body['messages'] as JsonObject[]).at(-1)?.['content'];
       answerText(response, JSON.stringify(asked).includes(String.raw`\"look\"`) ? HOSTILE : FOUND);
     });

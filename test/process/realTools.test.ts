@@ -10,7 +10,7 @@ import type { JsonObject } from '../../src/common/json.ts';
 import type { Submission } from '../../src/config/submission.ts';
 import type { EventData, TraceEvent } from '../../src/trace/schema.ts';
 import { assertWhole, eventsOf, NO_SANDBOX, submission, task, until } from '../support/directed.ts';
-import { answerText, callsOf, type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
+import { answerText, callsOf, chatEndpoint, type FakeEndpoint, turnsOf } from '../support/endpoint.ts';
 import { connectMcp, textOf } from '../support/mcpClient.ts';
 import { TestStore } from '../support/rolloutServer.ts';
 import { Workspace } from '../support/testWorkspace.ts';
@@ -31,16 +31,9 @@ const create = (name: string): string =>
 const READ = 'call read_graph {}';
 const QUESTION = [READ, create('Bob'), READ, create('Cleo'), READ, 'answer done'].join('\n');
 
-const turnsOf = ({ messages }: JsonObject): number =>
-  (messages as JsonObject[]).filter(({ role }) => role === 'user').length;
-
 /** Plays the world: the n-th turn is answered with `observation n`. */
 function worldModel(before: (turn: number) => Promise<void> = () => Promise.resolve()): Promise<FakeEndpoint> {
-  return fakeEndpoint(async ({ path: asked, body }, response) => {
-    if (!asked.endsWith('/chat/completions')) {
-      response.writeHead(404).end();
-      return;
-    }
+  return chatEndpoint(async ({ body }, response) => {
     await before(turnsOf(body));
     answerText(response, `observation ${turnsOf(body)}`);
   });

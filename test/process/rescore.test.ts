@@ -10,7 +10,7 @@ import type { RolloutRow } from '../../src/trace/summary.ts';
 import type { VerdictChanges } from '../../src/trace/verdicts.ts';
 import { Bench } from '../support/cli.ts';
 import { type DemoServer, startDemoServer } from '../support/demoServer.ts';
-import { answerText, callsOf, type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
+import { answerText, callsOf, chatEndpoint, type FakeEndpoint } from '../support/endpoint.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 
 const WORLD = `import { tool } from 'rollout-studio';
@@ -267,11 +267,7 @@ describe('rescoring', { timeout: 300_000 }, () => {
   it('records what a judge is asked, and goes on after its worker is killed without asking twice', async () => {
     const released = Promise.withResolvers<undefined>();
     const asked = Promise.withResolvers<undefined>();
-    await using judge: FakeEndpoint = await fakeEndpoint(async ({ path, body }, response) => {
-      if (!path.endsWith('/chat/completions')) {
-        response.writeHead(404).end();
-        return;
-      }
+    await using judge: FakeEndpoint = await chatEndpoint(async ({ body }, response) => {
       if (JSON.stringify(body).includes('<answer>\\n41')) {
         asked.resolve(undefined);
         await released.promise;

@@ -11,7 +11,7 @@ import type { Report } from '../../src/trace/statistics/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { Bench } from '../support/cli.ts';
 import { assertWhole, eventsOf, submission, task } from '../support/directed.ts';
-import { answerText, fakeEndpoint } from '../support/endpoint.ts';
+import { answerText, chatEndpoint } from '../support/endpoint.ts';
 import { KilledWorkers } from '../support/killedWorkers.ts';
 import { Random } from '../support/random.ts';
 import { TestStore } from '../support/rolloutServer.ts';
@@ -30,11 +30,7 @@ describe('a shadow', { timeout: 240_000 }, () => {
     await using store = new TestStore();
     const server = await store.start();
     const workers = new KilledWorkers(random);
-    await using models = await fakeEndpoint(async ({ path: url, body }, response) => {
-      if (!url.endsWith('/chat/completions')) {
-        response.writeHead(404).end();
-        return;
-      }
+    await using models = await chatEndpoint(async ({ body }, response) => {
       if (isShadow(body)) workers.received();
       await sleep(3 + random.next() * 20); // model latency
       const turn = (body['messages'] as JsonObject[]).filter(({ role }) => role === 'user').length;

@@ -5,7 +5,7 @@ import { newId } from '../../src/common/ids.ts';
 import type { JsonObject } from '../../src/common/json.ts';
 import { canonicalJson } from '../../src/common/json.ts';
 import { assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
-import { answerText, type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
+import { answerText, chatEndpoint, type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
 import { blobOf, TestStore } from '../support/rolloutServer.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
@@ -60,11 +60,7 @@ describe('after a SIGKILL of the worker, calls', { timeout: 180_000, concurrency
     const server = await store.start();
     const asked = Promise.withResolvers<undefined>();
     let lost = false;
-    await using user = await fakeEndpoint(({ path, body }, response) => {
-      if (!path.endsWith('/chat/completions')) {
-        response.writeHead(404).end();
-        return;
-      }
+    await using user = await chatEndpoint(({ body }, response) => {
       const isFirst = (body['messages'] as unknown[]).length === 2;
       if (isFirst) answerText(response, 'Ada.');
       else if (lost) answerText(response, '###STOP###');

@@ -1,93 +1,77 @@
 /** A world that a model plays, in a real worker that is killed: nobody is asked twice, and the agent sees the same. */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { describe, it } from 'node:test';
+import { after, before, describe, it } from 'node:test';
 import { canonicalJson, type JsonObject } from '../../src/common/json.ts';
 import type { Submission } from '../../src/config/submission.ts';
 import type { RateCounts } from '../../src/trace/schema/rates.ts';
 import { Bench } from '../support/cli.ts';
 import { assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
-import { answerText, fakeEndpoint } from '../support/endpoint.ts';
+import { answerText, chatEndpoint } from '../support/endpoint.ts';
 import { TestStore } from '../support/rolloutServer.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 import { responses } from '../support/worldCalls.ts';
 
 const QUESTION = 'call find {"title": "Emma"}\ncall lend {"book": 1}\ncall find {"title": "Emma"}\nanswer lent';
 
-describe('the simulation of the sample’s library', { timeout: 180_000 }, () => {
+interface Report {
+  readonly attempts: number;
+  readonly scored: number;
+  readonly rates: RateCounts;
+  readonly side: { readonly calls: number };
+}
+
+/** A workspace from the sample's template. */
+class SampleBench extends Bench {
+  get #cwd(): string {
+    return this.path('desk');
+  }
+
+  /** Runs a batch with the library played at this endpoint, if one is given, and returns its report. */
+  async report(endpoint: string | undefined, ...run: readonly string[]): Promise<Report & { readonly batch: string }> {
+    if (!existsSync(this.#cwd)) await this.run(['init', 'desk']);
+    if (endpoint !== undefined) {
+      const file = path.join(this.#cwd, 'worlds', 'library-sim.world.yaml');
+      writeFileSync(file, readFileSync(file, 'utf8').replace(/endpoint: .*/, `endpoint: '${endpoint}'`));
+    }
+    const { batch } = await this.json<{ batch: string }>(['run', ...run], { cwd: this.#cwd });
+    return { ...(await this.json<Report>(['report', batch], { cwd: this.#cwd })), batch };
+  }
+}
+
+describe('the sample’s library, played by a model', { timeout: 180_000 }, () => {
+  let bench: SampleBench;
+  before(() => {
+    bench = new SampleBench();
+  });
+  after(() => bench.close());
+
   it('runs offline: every attempt gets a score, and its results say that they are simulated', async () => {
-    const bench = new Bench();
-    try {
-      await bench.run(['init', 'desk'], { cwd: bench.folder });
-      const cwd = bench.path('desk');
-      const { batch } = await bench.json<{ batch: string }>(
-        ['run', 'batches/simulated.batch.yaml', '--attempts', '1'],
-        {
-          cwd,
-        },
-      );
-      const report = await bench.json<{ attempts: number; scored: number; side: { calls: number } }>(
-        ['report', batch],
-        { cwd },
-      );
-      assert.deepEqual([report.attempts, report.scored], [10, 10]);
-      assert.ok(report.side.calls >= 20, `${report.side.calls} calls of the world model`);
-      const { stdout } = await bench.run(['show', `${batch}/borrow-one/1`], { cwd });
-      assert.match(stdout, /library-sim \(simulated\) opened/);
-      assert.match(stdout, /"title":"A Field Guide to\s+Clouds","due":"2026-04-06"\}\s+[\d.]+ m?s, simulated/);
-      assert.match(stdout, /side {2}World model {2}demo, in check_out/);
-    } finally {
-      await bench.close();
-    }
+    const report = await bench.report(undefined, 'batches/simulated.batch.yaml', '--attempts', '1');
+    assert.deepEqual([report.attempts, report.scored], [10, 10]);
+    assert.ok(report.side.calls >= 20, `${report.side.calls} calls of the world model`);
+    const { stdout } = await bench.run(['show', `${report.batch}/borrow-one/1`]);
+    assert.match(stdout, /library-sim \(simulated\) opened/);
+    assert.match(stdout, /"title":"A Field Guide to\s+Clouds","due":"2026-04-06"\}\s+[\d.]+ m?s, simulated/);
+    assert.match(stdout, /side {2}World model {2}demo, in check_out/);
   });
-});
 
-describe('the faulty simulation of the sample’s library', { timeout: 180_000 }, () => {
-  it('runs offline, and the thinking of its model names each planted error', async () => {
-    const bench = new Bench();
-    try {
-      await bench.run(['init', 'desk'], { cwd: bench.folder });
-      const cwd = bench.path('desk');
-      const file = path.join(cwd, 'worlds', 'library-sim.world.yaml');
-      const world = readFileSync(file, 'utf8');
-      writeFileSync(file, world.replace(/endpoint: .*/, "endpoint: 'demo:?world=faulty'"));
-      const { batch } = await bench.json<{ batch: string }>(
-        ['run', 'batches/simulated.batch.yaml', '--attempts', '1'],
-        { cwd },
-      );
-      const report = await bench.json<{ attempts: number; scored: number }>(['report', batch], { cwd });
-      assert.deepEqual([report.attempts, report.scored], [10, 10]);
-      const { stdout } = await bench.run(['tail', `${batch}/pay-and-borrow/1`, '--json'], { cwd });
-      assert.match(stdout, /this world errs on purpose\. Planted error: \w+/);
-    } finally {
-      await bench.close();
-    }
+  it('is played with planted errors, each named in the thinking of its model', async () => {
+    const report = await bench.report('demo:?world=faulty', 'batches/simulated.batch.yaml', '--attempts', '1');
+    assert.deepEqual([report.attempts, report.scored], [10, 10]);
+    const { stdout } = await bench.run(['tail', `${report.batch}/pay-and-borrow/1`, '--json']);
+    assert.match(stdout, /this world errs on purpose\. Planted error: \w+/);
   });
-});
 
-describe('the probes of the sample', { timeout: 180_000 }, () => {
-  it('find that the faithful simulation remembers what it wrote, and that the faulty one does not', async () => {
-    const bench = new Bench();
-    try {
-      await bench.run(['init', 'desk'], { cwd: bench.folder });
-      const cwd = bench.path('desk');
-      const file = path.join(cwd, 'worlds', 'library-sim.world.yaml');
-      const world = readFileSync(file, 'utf8');
-      const rates = async (endpoint: string): Promise<RateCounts> => {
-        writeFileSync(file, world.replace(/endpoint: .*/, `endpoint: '${endpoint}'`));
-        const { batch } = await bench.json<{ batch: string }>(['run', 'batches/world-probes.batch.yaml'], { cwd });
-        return (await bench.json<{ rates: RateCounts }>(['report', batch], { cwd })).rates;
-      };
-      assert.deepEqual(await rates('demo:'), {
-        error_handling: { checked: 2, held: 2 },
-        consistency: { checked: 12, held: 12 },
-      });
-      const { consistency } = await rates('demo:?world=forgotten:1');
-      assert.ok(consistency !== undefined && consistency.held < consistency.checked / 2, JSON.stringify(consistency));
-    } finally {
-      await bench.close();
-    }
+  it('is probed: the faithful one remembers what it wrote, and the faulty one does not', async () => {
+    const faithful = await bench.report('demo:', 'batches/world-probes.batch.yaml');
+    assert.deepEqual(faithful.rates, {
+      error_handling: { checked: 2, held: 2 },
+      consistency: { checked: 12, held: 12 },
+    });
+    const { consistency } = (await bench.report('demo:?world=forgotten:1', 'batches/world-probes.batch.yaml')).rates;
+    assert.ok(consistency !== undefined && consistency.held < consistency.checked / 2, JSON.stringify(consistency));
   });
 });
 
@@ -97,11 +81,7 @@ describe('a simulated world, after a SIGKILL of its worker @deep', { timeout: 18
     const server = await store.start();
     const asked = Promise.withResolvers<undefined>();
     let lost = false;
-    await using model = await fakeEndpoint(({ path, body }, response) => {
-      if (!path.endsWith('/chat/completions')) {
-        response.writeHead(404).end();
-        return;
-      }
+    await using model = await chatEndpoint(({ body }, response) => {
       const turn = (body['messages'] as JsonObject[]).filter(({ role }) => role === 'user').length;
       // The first worker waits for the third answer until it is killed.
       if (turn < 3 || lost) answerText(response, `<think>turn ${turn}</think>answer ${turn}`);

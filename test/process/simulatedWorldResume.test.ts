@@ -11,7 +11,7 @@ import type { Submission } from '../../src/config/submission.ts';
 import type { Fork } from '../../src/protocol/client.ts';
 import type { EventOf, TraceEvent } from '../../src/trace/schema.ts';
 import { assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
-import { answerText, type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
+import { answerText, bodiesOf, chatEndpoint, type FakeEndpoint, turnsOf } from '../support/endpoint.ts';
 import { KilledWorkers } from '../support/killedWorkers.ts';
 import { Random } from '../support/random.ts';
 import { TestStore } from '../support/rolloutServer.ts';
@@ -28,12 +28,6 @@ const question = (of: string): string =>
   [...TITLES.map((title) => `call find {"title": "${title} ${of}"}`), 'answer done'].join('\n');
 
 const observationOf = (turn: number): string => `observation ${turn}`;
-
-const turnsOf = ({ messages }: JsonObject): number =>
-  (messages as JsonObject[]).filter(({ role }) => role === 'user').length;
-
-const bodiesOf = ({ seen }: FakeEndpoint): JsonObject[] =>
-  seen.filter(({ path }) => path.endsWith('/chat/completions')).map(({ body }) => body);
 
 /** A batch whose world is played by the endpoint; its agents are the demo model. */
 function simulated(endpoint: FakeEndpoint): Submission {
@@ -56,11 +50,7 @@ function simulated(endpoint: FakeEndpoint): Submission {
 
 /** Plays the world: the n-th turn is answered with `observation n`. */
 function worldModel(before: () => Promise<void> = () => Promise.resolve()): Promise<FakeEndpoint> {
-  return fakeEndpoint(async ({ path, body }, response) => {
-    if (!path.endsWith('/chat/completions')) {
-      response.writeHead(404).end();
-      return;
-    }
+  return chatEndpoint(async ({ body }, response) => {
     await before();
     answerText(response, `<think>turn ${turnsOf(body)}</think>${observationOf(turnsOf(body))}`);
   });

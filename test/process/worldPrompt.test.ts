@@ -5,7 +5,7 @@ import path from 'node:path';
 import { describe, it } from 'node:test';
 import type { JsonObject } from '../../src/common/json.ts';
 import { Bench } from '../support/cli.ts';
-import { answerText, fakeEndpoint } from '../support/endpoint.ts';
+import { answerText, chatEndpoint } from '../support/endpoint.ts';
 
 interface Printed {
   readonly batch?: string;
@@ -17,11 +17,7 @@ describe('the prompt of a simulated world', { timeout: 120_000 }, () => {
   it('is that of the requests, with the tools of the real world, filled for the task', async () => {
     const bench = new Bench();
     const systems = new Set<unknown>();
-    await using model = await fakeEndpoint(({ path: url, body }, response) => {
-      if (!url.endsWith('/chat/completions')) {
-        response.writeHead(404).end();
-        return;
-      }
+    await using model = await chatEndpoint(({ body }, response) => {
       systems.add((body['messages'] as JsonObject[])[0]?.['content']);
       answerText(response, 'done');
     });

@@ -52,9 +52,32 @@ export async function fakeEndpoint(script: Script, port = 0): Promise<FakeEndpoi
   };
 }
 
-/** Model calls that it received. The server requests its metrics too. */
-export function callsOf({ seen }: FakeEndpoint): number {
-  return seen.filter(({ path }) => path.endsWith('/chat/completions')).length;
+/** A scripted endpoint that has nothing but a chat model: the server requests its metrics too. */
+export function chatEndpoint(script: Script, port = 0): Promise<FakeEndpoint> {
+  return fakeEndpoint((request, response, nth) => {
+    if (isModelCall(request)) return script(request, response, nth);
+    response.writeHead(404).end();
+    return undefined;
+  }, port);
+}
+
+function isModelCall({ path }: ReceivedRequest): boolean {
+  return path.endsWith('/chat/completions');
+}
+
+/** The bodies of the model calls that it received, in order. */
+export function bodiesOf({ seen }: FakeEndpoint): JsonObject[] {
+  return seen.filter(isModelCall).map(({ body }) => body);
+}
+
+/** Number of model calls that it received. */
+export function callsOf(endpoint: FakeEndpoint): number {
+  return bodiesOf(endpoint).length;
+}
+
+/** Number of the user's messages in a request. */
+export function turnsOf({ messages }: JsonObject): number {
+  return (messages as JsonObject[]).filter(({ role }) => role === 'user').length;
 }
 
 /**

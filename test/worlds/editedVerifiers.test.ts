@@ -6,7 +6,7 @@ import { after, before, describe, test } from 'node:test';
 import type { Verified } from '../../src/rerun/verify.ts';
 import type { RatedPair } from '../../src/trace/agreement/pairs.ts';
 import { Bench } from '../support/cli.ts';
-import { answerText, fakeEndpoint } from '../support/endpoint.ts';
+import { answerText, chatEndpoint } from '../support/endpoint.ts';
 import { extractScenario } from './support/extracted.ts';
 import { writeGardenBatch } from './support/gardenBatch.ts';
 import { garden, replaced } from './support/gardenFolder.ts';
@@ -156,11 +156,7 @@ describe('edited verifiers of an extracted scenario', { timeout: 300_000 }, () =
 
 test('an edited SQL verifier takes the recorded answer of the judge, as long as its evidence is the same', async () => {
   let asked = 0;
-  await using endpoint = await fakeEndpoint(({ path: at }, response) => {
-    if (!at.endsWith('/chat/completions')) {
-      response.writeHead(404).end();
-      return;
-    }
+  await using endpoint = await chatEndpoint((_, response) => {
     asked++;
     answerText(response, JSON.stringify({ classification: 'incomplete', explanation: 'not all of it' }));
   });

@@ -10,7 +10,7 @@ import { type Deferred, deferred } from '../../src/common/abort.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import { hasEnded } from '../support/cli.ts';
 import { assertWhole, eventsOf } from '../support/directed.ts';
-import { answerText, type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
+import { answerText, chatEndpoint, type FakeEndpoint } from '../support/endpoint.ts';
 import { Random } from '../support/random.ts';
 import { type TestServer, TestStore } from '../support/rolloutServer.ts';
 import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
@@ -60,11 +60,7 @@ let ofJudge = new Requests();
 before(async () => {
   random = new Random();
   demo = await watchedDemo((body) => ofAgents.add(body['seed']));
-  judge = await fakeEndpoint(async ({ path: url, body }, response) => {
-    if (!url.endsWith('/chat/completions')) {
-      response.writeHead(404).end();
-      return;
-    }
+  judge = await chatEndpoint(async ({ body }, response) => {
     ofJudge.add(body['seed']);
     await sleep(100); // latency of a model, in which the kills happen
     answerText(response, VERDICT);
