@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { JsonObject } from '../../src/common/json.ts';
 import { Bench } from '../support/cli.ts';
-import { answerText, chatEndpoint, fakeEndpoint } from '../support/endpoint.ts';
+import { answerText, chatEndpoint, type FakeEndpoint } from '../support/endpoint.ts';
 import { ofKind, Workspace } from '../support/testWorkspace.ts';
 
 describe('the sample’s rows', { timeout: 180_000 }, () => {
@@ -62,7 +62,7 @@ const row = (name: string, index: number): JsonObject => ({
 });
 
 /** Answers with what the first key in the last message says, in order. */
-async function scripted(replies: (name: string) => readonly string[]): ReturnType<typeof fakeEndpoint> {
+async function scripted(replies: (name: string) => readonly string[]): Promise<FakeEndpoint> {
   const asked = new Map<string, number>();
   return await chatEndpoint(({ body }, response) => {
     const last = (body['messages'] as JsonObject[]).at(-1);
