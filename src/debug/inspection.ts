@@ -7,8 +7,8 @@ import { cutOf, editOf } from './forking.ts';
 import { type Frame, frameName, framesAt, stopLabel } from './frames.ts';
 import type { DebugSession } from './session.ts';
 import { frameSource, type ReferenceOf } from './sources/frameSource.ts';
-import { VariableHandles } from './variables/handles.ts';
-import { type Node, valueNode } from './variables/node.ts';
+import { StopHandles } from './stopHandles.ts';
+import { type Node, type VariableNodes, valueNode } from './variables/node.ts';
 import { type ScopeContext, scopesOf } from './variables/scopes.ts';
 
 /** A frame of the call stack that was sent to the client. */
@@ -18,11 +18,19 @@ export interface SentFrame {
   readonly context: ScopeContext;
 }
 
+/** The children of a variable, and the owner of the variable. */
+interface Container {
+  readonly children: VariableNodes;
+  readonly owner: DebuggedRollout;
+  /** Nodes that the client has: it refers to a variable by its name among them. */
+  readonly sent: Map<string, Node>;
+}
+
 export class Inspection {
   readonly #session: DebugSession;
   readonly #referenceOf: ReferenceOf;
-  readonly #variables = new VariableHandles<DebuggedRollout>();
-  #frames: SentFrame[] = [];
+  readonly #variables = new StopHandles<Container>('value');
+  readonly #frames = new StopHandles<SentFrame>('frame');
 
   constructor(session: DebugSession, referenceOf: ReferenceOf) {
     this.#session = session;
@@ -32,14 +40,12 @@ export class Inspection {
   /** Invalidates frames and variables after a move. */
   forget(): void {
     this.#variables.clear();
-    this.#frames = [];
+    this.#frames.clear();
   }
 
   /** Returns a frame. Throws `gone` for one from an earlier stop. */
   frame(id: number): SentFrame {
-    const frame = this.#frames[id - 1];
-    if (frame === undefined) throw new StudioError('gone', 'This frame belongs to an earlier stop.');
-    return frame;
+    return this.#frames.get(id);
   }
 
   stackTrace({
@@ -56,7 +62,7 @@ export class Inspection {
     const at = Math.max(place.at, debuggee.model.span(place.seq)?.end?.seq ?? 0);
     const context: ScopeContext = { debuggee, place: { seq: place.seq, at }, pending, limits };
     const frames = framesAt(debuggee.model, place).map((frame): DebugProtocol.StackFrame => {
-      const id = this.#frames.push({ rollout, frame, context });
+      const id = this.#frames.add({ rollout, frame, context });
       return {
         id,
         name: frameName(frame, rollout.title),
@@ -76,7 +82,7 @@ export class Inspection {
       scopes: scopesOf(frame, context).map(({ name, children, expensive, hint }) => ({
         name,
         expensive,
-        variablesReference: this.#variables.create(children, rollout),
+        variablesReference: this.#referenceTo(children, rollout),
         ...(hint === undefined ? {} : { presentationHint: hint }),
         ...(children.indexed === undefined ? {} : { indexedVariables: children.indexed }),
       })),
@@ -203,12 +209,17 @@ export class Inspection {
     };
   }
 
+  /** Returns 0 without children. */
+  #referenceTo(children: VariableNodes | undefined, owner: DebuggedRollout): number {
+    return children === undefined ? 0 : this.#variables.add({ children, owner, sent: new Map() });
+  }
+
   #variable(node: Node, owner: DebuggedRollout): DebugProtocol.Variable {
     const { children } = node;
     return {
       name: node.name,
       value: node.value,
-      variablesReference: this.#variables.create(children, owner),
+      variablesReference: this.#referenceTo(children, owner),
       ...(node.type === undefined ? {} : { type: node.type }),
       ...(node.expression === undefined ? {} : { evaluateName: node.expression }),
       ...(children?.indexed === undefined ? {} : { indexedVariables: children.indexed }),
