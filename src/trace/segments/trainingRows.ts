@@ -1,4 +1,5 @@
 import type { Json, JsonObject } from '../../common/json.ts';
+import { whyExcludedOf } from '../groups/whyExcluded.ts';
 import type { TrajectoryModel } from '../model.ts';
 import { type Outcome, outcomeOf } from '../outcome.ts';
 import { type Provenance, provenanceOf } from '../provenance.ts';
@@ -98,16 +99,6 @@ function provenances(model: TrajectoryModel): Partial<Record<Provenance, number>
   const counts: Partial<Record<Provenance, number>> = {};
   for (const span of model.tools) for (const from of provenanceOf(model, span)) counts[from] = (counts[from] ?? 0) + 1;
   return counts;
-}
-
-function whyExcludedOf(row: RolloutRow): string | undefined {
-  const { progress } = row;
-  if (progress.touched) return 'a person changed it';
-  if (row.state !== 'ended') return 'it has not ended';
-  if (progress.status === 'infrastructure') return 'it was lost to infrastructure';
-  if (progress.status === 'cancelled') return 'it was cancelled';
-  if (!Number.isFinite(progress.reward)) return 'nobody can say what it is worth';
-  return undefined;
 }
 
 /** Versions are mostly numbers. */

@@ -1,0 +1,12 @@
+/** Returns the mean of at least one value. */
+export function mean(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}
+
+/** Returns the sample standard deviation (ddof 1) of the values; 0 if there are fewer than two. */
+export function spread(values: readonly number[]): number {
+  if (values.length < 2) return 0;
+  const center = mean(values);
+  const squares = values.reduce((sum, value) => sum + (value - center) ** 2, 0);
+  return Math.sqrt(squares / (values.length - 1));
+}
