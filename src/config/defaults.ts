@@ -1,3 +1,9 @@
+/**
+ * When replies of a model are streamed. `auto`: while somebody watches the rollout, or after a whole reply that took
+ * too long.
+ */
+export const STREAMING = ['auto', 'always', 'never'] as const;
+
 /** Default settings of agent, world, and batch files. Times are in seconds. */
 export const DEFAULTS = {
   attempts: 1,
@@ -5,6 +11,7 @@ export const DEFAULTS = {
   limits: { steps: 30, seconds: 900, tool_seconds: 120, tokens: 200_000 },
   context: { reasoning: 'keep', tool_result_tokens: 8000, overflow: 'fail' },
   capture: { token_ids: false, logprobs: false },
+  stream: 'auto',
   endpoint_wait: 600,
   retry: { infrastructure: 3 },
   hold_limit: 3600,

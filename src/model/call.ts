@@ -11,6 +11,7 @@ import type { PreparedRequest } from './chat/request.ts';
 import { AnswerError, streamedFailure } from './http/failures.ts';
 import { EventStreamReader } from './http/sse.ts';
 import type { IncomingBody, Transport } from './http/transport.ts';
+import { SILENCE_MS } from './http/transport.ts';
 
 export interface Call {
   readonly client: OpenAI;
@@ -21,8 +22,29 @@ export interface Call {
   readonly signal: AbortSignal;
   /** The endpoint accepted the request. */
   readonly onAnswered: () => void;
+  /** How long a reply that is not streamed may take, in ms. */
+  readonly wholeMs: number;
   /** Receives text as it streams; absent if nobody watches. */
   readonly onText?: ((text: string) => void) | undefined;
+}
+
+/** How long a reply that is not streamed may take at most. */
+const LONGEST_MS = 1_800_000;
+/** Replies of engines that generate faster are never cut off. */
+const SLOW_TOKENS_PER_SECOND = 20;
+const ASSUMED_MAX_TOKENS = 4096;
+
+/**
+ * Returns how long a reply that is not streamed may take, in ms: nothing shows that it is being generated, so an
+ * endpoint that hangs must be told from a long reply. As long as a streaming endpoint may be silent, plus the time of
+ * the longest reply.
+ */
+export function wholeReplyMs({ max_tokens: maxTokens, extra }: ModelRequest['sampling']): number {
+  const configured = [maxTokens, extra?.['max_tokens'], extra?.['max_completion_tokens']].find(
+    (value) => typeof value === 'number',
+  );
+  const tokens = typeof configured === 'number' ? configured : ASSUMED_MAX_TOKENS;
+  return Math.min(LONGEST_MS, SILENCE_MS + (tokens / SLOW_TOKENS_PER_SECOND) * 1000);
 }
 
 /**
@@ -42,6 +64,13 @@ export async function callOnce(call: Call): Promise<CallResult> {
   const onAbort = (): void => abort.abort(call.signal.reason);
   if (call.signal.aborted) onAbort();
   call.signal.addEventListener('abort', onAbort, { once: true });
+  const whole = { late: false };
+  const limit = call.prepared.streamed
+    ? undefined
+    : setTimeout(() => {
+        whole.late = true;
+        abort.abort();
+      }, call.wholeMs);
   try {
     const began = performance.now();
     // Uses `post`, because the body is already text and has fields that are not OpenAI's (vLLM's IDs,
@@ -53,15 +82,15 @@ export async function callOnce(call: Call): Promise<CallResult> {
     const incoming = call.transport.bodyOf(response);
     const builder = new AnswerBuilder();
     let firstMs: number | undefined;
-    const onText = (text: string): void => {
-      if (text === '') return;
-      firstMs ??= performance.now() - began;
-      call.onText?.(text);
-    };
     // Some endpoints ignore `stream: true` and return the whole response.
     const type = response.headers.get('content-type') ?? '';
-    if (type.includes('text/event-stream')) await readStream(incoming, builder, call, onText);
-    else await readWhole(incoming, builder, type, onText);
+    if (type.includes('text/event-stream'))
+      await readStream(incoming, builder, call, (text) => {
+        if (text === '') return;
+        firstMs ??= performance.now() - began;
+        call.onText?.(text);
+      });
+    else await readWhole(incoming, builder, call, type);
     const ms = performance.now() - began;
     if (builder.reasoningName !== undefined) call.dialect.sawReasoning(builder.reasoningName);
     const answer = builder.build(call.request.seed, call.request.tools.length > 0);
@@ -71,11 +100,17 @@ export async function callOnce(call: Call): Promise<CallResult> {
         name: 'aborted',
         text: `the engine aborted the response (finish_reason ${answer.finishReason})`,
       });
-    return toResult(answer, call, ms, call.prepared.streamed ? firstMs : undefined);
+    return toResult(answer, call, ms, firstMs);
   } catch (error) {
     abort.abort();
+    if (whole.late && !call.signal.aborted)
+      throw new AnswerError({
+        what: 'slow',
+        text: `it did not return the whole reply within ${Math.round(call.wholeMs / 1000)} s`,
+      });
     throw error;
   } finally {
+    clearTimeout(limit);
     call.signal.removeEventListener('abort', onAbort);
   }
 }
@@ -103,23 +138,20 @@ async function readStream(
     throw new AnswerError({ what: 'down', name: 'cut', text: 'the response ended unexpectedly' });
 }
 
-async function readWhole(
-  body: IncomingBody,
-  builder: AnswerBuilder,
-  type: string,
-  onText: (text: string) => void,
-): Promise<void> {
+async function readWhole(body: IncomingBody, builder: AnswerBuilder, call: Call, type: string): Promise<void> {
   const chunks: Buffer[] = [];
   await body.pipe((bytes) => chunks.push(bytes));
   const text = Buffer.concat(chunks).toString('utf8');
   const raw = parseChunk(text);
+  if ('error' in raw && raw['error'] !== null && raw['error'] !== undefined)
+    throw new AnswerError(streamedFailure(raw['error'], call.request, Date.now()));
   if (!Array.isArray(raw['choices']) || raw['choices'].length === 0) {
     throw new AnswerError({
       what: 'unreadable',
       text: `the response contains no choices (${type === '' ? 'no content type' : type}): ` + shortened(text, 200),
     });
   }
-  onText(builder.whole(raw));
+  builder.whole(raw);
 }
 
 function parseChunk(data: string): Readonly<Record<string, unknown>> {
@@ -136,13 +168,15 @@ function parseChunk(data: string): Readonly<Record<string, unknown>> {
 
 function toResult(answer: Answer, call: Call, ms: number, firstMs: number | undefined): CallResult {
   const { tokens, whyNot } = captured(answer, call);
+  // A reply that comes as a whole does not show it, but some engines report it.
+  const first = firstMs ?? answer.firstMs;
   return {
     parts: answer.parts,
     finishReason: answer.finishReason,
     ms,
     ...(answer.usage === undefined ? {} : { usage: answer.usage }),
     ...(answer.queueMs === undefined ? {} : { queueMs: answer.queueMs }),
-    ...(firstMs === undefined ? {} : { firstMs }),
+    ...(first === undefined ? {} : { firstMs: first }),
     ...(tokens === undefined ? {} : { tokens }),
     ...(whyNot === undefined ? {} : { whyNot }),
   };

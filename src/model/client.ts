@@ -3,11 +3,13 @@
  * retries temporary failures. Other failures become a ClassedError that says what to do.
  */
 import { cancelled, sleep } from '../common/abort.ts';
+import { DEFAULTS } from '../config/defaults.ts';
 import type { SubmittedModel } from '../config/submission.ts';
 import type { ModelCallContext, ModelClient, ModelReply, ModelRequest } from '../rollout/ports.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { CallResult } from './call.ts';
-import { callOnce } from './call.ts';
+import { callOnce, wholeReplyMs } from './call.ts';
+import type { Dialect } from './chat/dialect.ts';
 import { prepareRequest } from './chat/request.ts';
 import type { ModelConnections, Target } from './connections.ts';
 import { Deltas } from './deltas.ts';
@@ -128,7 +130,7 @@ class Completion {
           return { ...reply, retries: this.#retries };
         } catch (thrown) {
           if (this.#context.signal.aborted) throw cancelled(this.#context.signal);
-          failure = failureOf(thrown, this.#request, Date.now());
+          failure = this.#learnSlow(failureOf(thrown, this.#request, Date.now()), permit.endpoint);
           this.#report(permit, failure);
         } finally {
           permit.release();
@@ -136,7 +138,7 @@ class Completion {
         this.#failed = {
           at: Math.round(at),
           began,
-          class: failure.what === 'busy' || failure.what === 'down' ? failure.name : failure.what,
+          class: nameOf(failure),
         };
         await this.#afterFailure(failure, permit.endpoint);
       }
@@ -158,7 +160,7 @@ class Completion {
     const received = { answer: false };
     try {
       for (;;) {
-        const prepared = prepareRequest(this.#request, dialect);
+        const prepared = prepareRequest(this.#request, dialect, this.#streams(dialect));
         try {
           return await callOnce({
             client,
@@ -167,6 +169,7 @@ class Completion {
             request: this.#request,
             prepared,
             signal: this.#context.signal,
+            wholeMs: connections.wholeReplyMs ?? wholeReplyMs(this.#request.sampling),
             onAnswered: () => {
               received.answer = true;
               dialect.answered = true;
@@ -184,6 +187,28 @@ class Completion {
     } finally {
       deltas?.flush();
     }
+  }
+
+  /** Whether the reply should be streamed, which costs more than reading it as a whole. */
+  #streams(dialect: Dialect): boolean {
+    switch (this.#model.stream ?? DEFAULTS.stream) {
+      case 'always':
+        return true;
+      case 'never':
+        return false;
+      case 'auto':
+        return dialect.slow || this.#context.watched?.() === true;
+    }
+  }
+
+  /** Streams the replies of an endpoint whose whole ones take too long, if the agent file allows that. */
+  #learnSlow(failure: Failure, endpoint: string): Failure {
+    if (failure.what !== 'slow') return failure;
+    const { extra } = this.#request.sampling;
+    if (this.#model.stream === 'never' || extra?.['stream'] === false)
+      return { what: 'down', name: 'timeout', text: failure.text };
+    this.#deps.connections.dialect(endpoint, this.#request.model).slow = true;
+    return failure;
   }
 
   #target(endpoint: string): Target {
@@ -213,6 +238,7 @@ class Completion {
       case 'max_tokens':
       case 'unreachable':
       case 'unreadable':
+      case 'slow':
       case 'overflow':
       case 'refused':
         break;
@@ -224,9 +250,11 @@ class Completion {
     const retries =
       failure.what === 'busy' ||
       failure.what === 'down' ||
+      failure.what === 'slow' ||
       (failure.what === 'unreadable' && ++this.#unreadable < UNREADABLE_TRIES);
     if (!retries) throw await this.#final(failure, endpoint);
     this.#lastFailure = failure.text;
+    if (failure.what === 'slow') return;
     // Another replica may accept it immediately.
     const elsewhere = this.#endpoints().some(
       (candidate) => candidate !== endpoint && !this.#deps.gate.troubled(candidate),
@@ -313,6 +341,19 @@ class Completion {
     if (this.#waiting === waiting) return;
     this.#waiting = waiting;
     this.#context.onWait?.(waiting);
+  }
+}
+
+/** Returns the name of a failure in the record of retries. */
+function nameOf(failure: Failure): string {
+  switch (failure.what) {
+    case 'busy':
+    case 'down':
+      return failure.name;
+    case 'slow':
+      return 'timeout';
+    default:
+      return failure.what;
   }
 }
 

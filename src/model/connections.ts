@@ -19,6 +19,8 @@ const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
 export class ModelConnections {
   readonly transport: Transport;
+  /** See TransportOptions. */
+  readonly wholeReplyMs: number | undefined;
   readonly #clients = new Map<string, OpenAI>();
   readonly #dialects = new Map<string, Dialect>();
   /** The last response of each endpoint that accepted no call. */
@@ -26,6 +28,7 @@ export class ModelConnections {
 
   constructor(options: TransportOptions = {}) {
     this.transport = new Transport(options);
+    this.wholeReplyMs = options.wholeReplyMs;
   }
 
   client(target: Target): OpenAI {

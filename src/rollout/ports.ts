@@ -108,7 +108,9 @@ export interface ModelCallContext {
   readonly signal: AbortSignal;
   /** Who calls: an instance path, and the number of its calls so far, with this one. Absent outside rollouts. */
   readonly caller?: { readonly path: string; readonly call: number };
-  /** Receives text as it streams, in batches. */
+  /** Returns whether somebody watches, so that the reply should be streamed. */
+  watched?(): boolean;
+  /** Receives text as it streams, in batches. Not called for a reply that comes as a whole. */
   onDelta?(text: string): void;
   /**
    * Called when the call starts and stops waiting for the endpoint (permits, back-off). The clock of the limits is
@@ -388,6 +390,8 @@ export interface Recorder {
   waitForRoom(): Promise<void>;
   /** Resolves when everything appended is acknowledged. */
   flushed(): Promise<void>;
+  /** Whether somebody watches the live text of this rollout now. */
+  readonly watched?: boolean;
   /** Sends live text of an open span; it may be lost. */
   delta(span: number, text: string): void;
   /** Reads a blob of this rollout's lineage. */

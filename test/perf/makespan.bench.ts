@@ -27,7 +27,7 @@ for (const { lanes, tasks, attempts } of SHAPES) {
           const bench = new ProductBench();
           try {
             if (runner === 'product') await bench.run({ tasks, attempts, lanes, url: mock.url });
-            else await runBare(mock.url, tasks, attempts, lanes, false);
+            else await runBare(mock.url, tasks, attempts, lanes, 'whole');
             const stats = await mock.stats();
             spans[runner].push((stats.last - stats.first) / ideal);
           } finally {

@@ -26,7 +26,7 @@ for (const { attempts, cold } of SHAPES) {
         const spawnedAt = Date.now();
         const { spawnedAt: from, endedAt: until } =
           runner === 'bare'
-            ? await runBare(mock.url, 100, attempts / 100, LANES, false).then(() => ({
+            ? await runBare(mock.url, 100, attempts / 100, LANES, 'whole').then(() => ({
                 spawnedAt,
                 endedAt: Date.now(),
               }))

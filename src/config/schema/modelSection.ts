@@ -1,7 +1,7 @@
 /** Schemas of `model:` for agents, judges, and simulated users, and of `models:` for what users' code may ask. */
 import { z } from 'zod';
-import { DEFAULTS } from '../defaults.ts';
-import { amount, duration, expects, fault, flag, listOf, number, text } from './values.ts';
+import { DEFAULTS, STREAMING } from '../defaults.ts';
+import { amount, choice, duration, expects, fault, flag, listOf, number, text } from './values.ts';
 
 const endpoint = text('http://localhost:8000/v1', 'the URL of an OpenAI-compatible endpoint, or a list of them');
 
@@ -72,6 +72,13 @@ export const modelSection = z.strictObject({
     })
     .prefault({})
     .describe('What to record of each reply in addition to its text.'),
+  stream: choice(STREAMING)
+    .default(DEFAULTS.stream)
+    .describe(
+      'When replies are streamed. `auto`: only while somebody watches the rollout, or if a whole reply took too ' +
+        'long, because reading a reply piece by piece costs a worker most of its time; `always`; `never`. The ' +
+        'trajectory is the same, except for the time of the first token.',
+    ),
   price: z
     .strictObject({
       input: perMillion(0.1).describe('Price per million input tokens.'),

@@ -225,6 +225,8 @@ function submittedModel(model: ModelSection): SubmittedModel {
     headers: model.headers,
     sampling: model.sampling as SubmittedModel['sampling'], // `extra` was parsed from YAML or JSON
     capture: model.capture,
+    // Absent by default, so that submissions that say nothing about it have the same ID as before.
+    ...(model.stream === DEFAULTS.stream ? {} : { stream: model.stream }),
     ...(model.price === undefined ? {} : { price: model.price }),
     endpoint_wait_seconds: model.endpoint_wait,
   };

@@ -22,6 +22,8 @@ export interface Answer {
   readonly finishReason: string;
   readonly usage?: Usage;
   readonly queueMs?: number;
+  /** Time to the first token, as the engine measured it. */
+  readonly firstMs?: number;
   readonly promptIds?: readonly number[];
   readonly completionIds?: readonly number[];
   readonly logprobs?: Float32Array;
@@ -36,6 +38,7 @@ export class AnswerBuilder {
   #finish: string | undefined;
   #usage: Usage | undefined;
   #queueMs: number | undefined;
+  #firstMs: number | undefined;
   #promptIds: number[] | undefined;
   readonly #completionIds: number[] = [];
   #sawIds = false;
@@ -95,6 +98,7 @@ export class AnswerBuilder {
       finishReason,
       ...(this.#usage === undefined ? {} : { usage: this.#usage }),
       ...(this.#queueMs === undefined ? {} : { queueMs: this.#queueMs }),
+      ...(this.#firstMs === undefined ? {} : { firstMs: this.#firstMs }),
       ...(this.#promptIds === undefined ? {} : { promptIds: this.#promptIds }),
       ...(this.#sawIds ? { completionIds: this.#completionIds } : {}),
       ...(this.#logprobs.length === 0 ? {} : { logprobs: Float32Array.from(this.#logprobs) }),
@@ -106,8 +110,11 @@ export class AnswerBuilder {
     const usage = raw['usage'];
     if (isRaw(usage)) this.#usage = usageOf(usage) ?? this.#usage;
     const metrics = raw['metrics'];
-    if (isRaw(metrics) && typeof metrics['queue_time_ms'] === 'number')
-      this.#queueMs = Math.max(0, metrics['queue_time_ms']);
+    if (isRaw(metrics)) {
+      if (typeof metrics['queue_time_ms'] === 'number') this.#queueMs = Math.max(0, metrics['queue_time_ms']);
+      if (typeof metrics['time_to_first_token_ms'] === 'number')
+        this.#firstMs = Math.max(0, metrics['time_to_first_token_ms']);
+    }
     if (this.#promptIds === undefined) this.#promptIds = numbers(raw['prompt_token_ids']);
     const choices = raw['choices'];
     if (!Array.isArray(choices)) return undefined;

@@ -11,6 +11,8 @@ export type OptionalField = (typeof OPTIONAL_FIELDS)[number];
 export class Dialect {
   /** Whether it accepted a call of this process. */
   answered = false;
+  /** Whether a whole reply took too long, so that calls are streamed from then on, unless the agent file forbids it. */
+  slow = false;
   readonly #refused = new Set<OptionalField>();
   #reasoning: ReasoningNames = ['reasoning', 'reasoning_content'];
 

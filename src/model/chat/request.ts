@@ -13,8 +13,10 @@ export interface PreparedRequest {
   readonly streamed: boolean;
 }
 
-/** `sampling.extra` comes last and wins: `stream: false` there requests whole responses. */
-export function prepareRequest(request: ModelRequest, dialect: Dialect): PreparedRequest {
+/**
+ * `stream`: whether the reply should be streamed. `sampling.extra` comes last and wins: `stream` there overrides it.
+ */
+export function prepareRequest(request: ModelRequest, dialect: Dialect, stream: boolean): PreparedRequest {
   const { sampling, capture } = request;
   const sent = new Set<OptionalField>();
   const fields: Record<string, unknown> = {};
@@ -36,7 +38,8 @@ export function prepareRequest(request: ModelRequest, dialect: Dialect): Prepare
   }
   if (sampling.stop !== undefined && sampling.stop.length > 0) fields['stop'] = sampling.stop;
   put('seed', 'seed', request.seed);
-  const streamed = sampling.extra?.['stream'] !== false;
+  const wanted = sampling.extra?.['stream'];
+  const streamed = typeof wanted === 'boolean' ? wanted : stream;
   if (streamed) {
     fields['stream'] = true;
     put('stream_options', 'stream_options', { include_usage: true });

@@ -9,6 +9,8 @@ import { EndpointRefusal } from './transport.ts';
 export type Failure =
   /** The endpoint cannot accept the call now: retry later. `name` is short and is recorded with the retry. */
   | { readonly what: 'busy' | 'down'; readonly name: string; readonly text: string; readonly retryAfterMs?: number }
+  /** A whole reply took too long: streamed, it shows whether the endpoint is slow or hangs. */
+  | { readonly what: 'slow'; readonly text: string }
   /** What came cannot be understood: tried again a few times. */
   | { readonly what: 'unreadable'; readonly text: string }
   | {

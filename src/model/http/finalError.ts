@@ -69,6 +69,7 @@ export async function finalError(failure: Failure, call: FailedCall): Promise<Cl
       return new ClassedError('malformed_output', `${endpoint} sent an invalid response: ${failure.text}`);
     case 'busy':
     case 'down':
+    case 'slow':
       return new ClassedError('infrastructure', `${endpoint} did not accept the call: ${failure.text}`);
   }
 }

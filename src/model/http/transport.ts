@@ -15,11 +15,16 @@ export interface IncomingBody {
   pipe(sink: (chunk: Buffer) => void): Promise<void>;
 }
 
+/** How long an endpoint may be silent while it streams a reply. */
+export const SILENCE_MS = 300_000;
+
 export interface TransportOptions {
   /** Time limit for the status line: an endpoint may queue requests for long, but a dead peer must be detected. */
   readonly headersTimeoutMs?: number;
   /** Maximum silence within a body. */
   readonly bodyTimeoutMs?: number;
+  /** How long a reply that is not streamed may take. Default: by its maximum length. */
+  readonly wholeReplyMs?: number;
 }
 
 /** A response that is not 2xx, read completely. */
@@ -52,7 +57,7 @@ export class Transport {
       // Less than the 5 s after which uvicorn closes an idle connection.
       keepAliveTimeout: 4_000,
       headersTimeout: options.headersTimeoutMs ?? 1_800_000,
-      bodyTimeout: options.bodyTimeoutMs ?? 300_000,
+      bodyTimeout: options.bodyTimeoutMs ?? SILENCE_MS,
       connect: { timeout: 10_000 },
     });
   }

@@ -202,7 +202,8 @@ export class ModelCaller {
     };
     try {
       const caller = { path, call: this.#calls };
-      return await stop.race(client.complete(request, { signal: stop.signal, caller, onDelta, onWait }));
+      const watched = (): boolean => recorder.watched === true;
+      return await stop.race(client.complete(request, { signal: stop.signal, caller, watched, onDelta, onWait }));
     } finally {
       onWait(false);
       waiting = true; // ignores late calls by a reply that nobody waits for

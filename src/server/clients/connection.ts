@@ -133,7 +133,10 @@ export class ClientConnection {
     const rollout = await store.rollout(message.stream);
     if (rollout !== undefined) {
       connect(rollout.row.batch, rollout.row.rollout);
-      return new RolloutSubscription(this.#forSubscriptions, sub, rollout, message.after, message.deltas ?? false);
+      return new RolloutSubscription(this.#forSubscriptions, sub, rollout, message.after, {
+        deltas: message.deltas ?? false,
+        watches: claim !== undefined,
+      });
     }
     const batch = await store.batch(message.stream);
     if (batch !== undefined) {

@@ -39,6 +39,8 @@ const FIRST_BYTES = 64 * 1024;
 /** Deltas are dropped for a client that does not keep up: the end event contains the whole text. */
 const DELTA_WAITING = 256 * 1024;
 
+const NOBODY: DeltaListener = { delta: () => undefined };
+
 export class RolloutSubscription implements Subscription, DeltaListener {
   readonly #context: SubscriptionContext;
   readonly #sub: string;
@@ -46,6 +48,7 @@ export class RolloutSubscription implements Subscription, DeltaListener {
   readonly #reader: StreamReader;
   readonly #flow = new Flow();
   readonly #unwatch: () => void;
+  readonly #deltas: boolean;
   #unlisten: (() => void) | undefined;
   #cursor: number;
   #headSent = -1;
@@ -56,7 +59,14 @@ export class RolloutSubscription implements Subscription, DeltaListener {
   /** Whether `open` was sent. It precedes all deltas, so that clients have the beginning of each text. */
   #opened = false;
 
-  constructor(context: SubscriptionContext, sub: string, record: RolloutRecord, after: number, deltas: boolean) {
+  /** `deltas`: whether it gets live text; `watches`: whether somebody watches the rollout even without that. */
+  constructor(
+    context: SubscriptionContext,
+    sub: string,
+    record: RolloutRecord,
+    after: number,
+    { deltas, watches }: { readonly deltas: boolean; readonly watches: boolean },
+  ) {
     if (after > record.row.last)
       throw new StudioError(
         'gone',
@@ -69,7 +79,8 @@ export class RolloutSubscription implements Subscription, DeltaListener {
     this.#cursor = after;
     this.#reader = new StreamReader(context.store, record.row.rollout, record.lineage);
     this.#unwatch = context.changes.on(this.#rollout, () => this.check());
-    if (deltas) this.#unlisten = context.deltas.listen(this.#rollout, this);
+    this.#deltas = deltas;
+    if (deltas || watches) this.#unlisten = context.deltas.listen(this.#rollout, deltas ? this : NOBODY);
     this.#pump();
   }
 
@@ -132,7 +143,7 @@ export class RolloutSubscription implements Subscription, DeltaListener {
       this.#headSent = this.#cursor;
       this.#context.send(frame({ type: 'head', sub: this.#sub, cursor: this.#cursor }));
     }
-    if (this.#unlisten !== undefined && !this.#opened) {
+    if (this.#deltas && !this.#opened) {
       this.#opened = true;
       this.#context.send(frame({ type: 'open', sub: this.#sub, spans: this.#context.deltas.open(this.#rollout) }));
     }

@@ -27,6 +27,10 @@ export class LiveText {
     this.#send = send;
   }
 
+  get watched(): boolean {
+    return this.#watched;
+  }
+
   add(span: number, text: string): void {
     let open = this.#spans.get(span);
     if (open === undefined) this.#spans.set(span, (open = { redacted: this.#stream(), text: '', sent: 0 }));

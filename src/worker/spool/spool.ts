@@ -146,6 +146,10 @@ export class Spool implements Recorder {
     return this.#flushed.promise;
   }
 
+  get watched(): boolean {
+    return this.#live.watched;
+  }
+
   delta(span: number, text: string): void {
     if (this.#lossReason === undefined) this.#live.add(span, text);
   }

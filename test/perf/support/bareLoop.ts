@@ -1,13 +1,18 @@
 /**
- * The baseline: the same work in a bare Node loop over the `openai` package, without recording, server, and scoring.
- * argv: base URL, tasks, attempts, lanes, stream (0 or 1). Prints one JSON line {steps, passed, cpu_s, wall_s, rss}.
+ * The baseline: the same work in a bare Node loop, without recording, server, and scoring. argv: base URL, tasks,
+ * attempts, lanes, and how it calls: `whole` or `stream` with the `openai` package, or `undici`, which reads streamed
+ * replies directly from undici, parses them, and keeps every step. Prints one JSON line {steps, passed, cpu_s, wall_s,
+ * rss}.
  */
 import OpenAI from 'openai';
+import { Agent, request as send } from 'undici';
 import { attemptsInOrder, callSeed, RESULT_TEXT, TOOL } from './work.ts';
 
-const [baseURL = '', ...numbers] = process.argv.slice(2);
-const [tasks = 1, attempts = 1, lanes = 1, stream = 0] = numbers.map(Number);
+const [baseURL = '', ...rest] = process.argv.slice(2);
+const [tasks = 1, attempts = 1, lanes = 1] = rest.slice(0, 3).map(Number);
+const how = rest[3] ?? 'whole';
 const client = new OpenAI({ baseURL, apiKey: 'none', maxRetries: 0 });
+const dispatcher = new Agent({ pipelining: 1, connections: null });
 const tools: OpenAI.ChatCompletionTool[] = [
   {
     type: 'function',
@@ -31,7 +36,8 @@ interface Reply {
 
 async function complete(messages: OpenAI.ChatCompletionMessageParam[], seed: number): Promise<Reply> {
   const request = { model: 'bench', messages, tools, seed, temperature: 1, max_tokens: 4096 };
-  if (stream === 0) {
+  if (how === 'undici') return await readDirectly(request);
+  if (how === 'whole') {
     const message = (await client.chat.completions.create(request)).choices[0]!.message;
     return {
       content: message.content ?? '',
@@ -46,15 +52,47 @@ async function complete(messages: OpenAI.ChatCompletionMessageParam[], seed: num
     stream: true,
     stream_options: { include_usage: true },
   })) {
-    const delta = chunk.choices[0]?.delta;
-    if (delta?.content) reply.content += delta.content;
-    for (const part of delta?.tool_calls ?? []) {
-      const call = (reply.calls[part.index] ??= { id: '', name: '', arguments: '' });
-      if (part.id !== undefined) call.id = part.id;
-      call.name += part.function?.name ?? '';
-      call.arguments += part.function?.arguments ?? '';
+    addChunk(reply, chunk);
+  }
+  return reply;
+}
+
+function addChunk(reply: Reply, chunk: OpenAI.ChatCompletionChunk): void {
+  const delta = chunk.choices[0]?.delta;
+  if (delta?.content) reply.content += delta.content;
+  for (const part of delta?.tool_calls ?? []) {
+    const call = (reply.calls[part.index] ??= { id: '', name: '', arguments: '' });
+    if (part.id !== undefined) call.id = part.id;
+    call.name += part.function?.name ?? '';
+    call.arguments += part.function?.arguments ?? '';
+  }
+}
+
+/** Every step, as text: what a careful loop would write to a file. */
+const kept: string[] = [];
+
+async function readDirectly(request: object): Promise<Reply> {
+  const response = await send(`${baseURL}/chat/completions`, {
+    dispatcher,
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...request, stream: true, stream_options: { include_usage: true } }),
+  });
+  const reply: Reply = { content: '', calls: [] };
+  const decoder = new TextDecoder();
+  let open = '';
+  let usage: OpenAI.CompletionUsage | undefined;
+  for await (const bytes of response.body) {
+    const lines = (open + decoder.decode(bytes as Buffer, { stream: true })).split('\n');
+    open = lines.pop() ?? '';
+    for (const line of lines) {
+      if (!line.startsWith('data: ') || line === 'data: [DONE]') continue;
+      const chunk = JSON.parse(line.slice('data: '.length)) as OpenAI.ChatCompletionChunk;
+      addChunk(reply, chunk);
+      usage = chunk.usage ?? usage;
     }
   }
+  kept.push(JSON.stringify({ at: Date.now(), reply, usage }));
   return reply;
 }
 

@@ -57,7 +57,12 @@ export interface Bare {
   cpu_s: number;
   wall_s: number;
   rss: number;
+  /** Like `wall_s`, with the start of its process. */
+  total_s: number;
 }
+
+/** How the bare loop calls: with the `openai` package, whole or streamed, or streamed with undici alone. */
+export type BareLoop = 'whole' | 'stream' | 'undici';
 
 /** Runs the bare loop to its end. */
 export async function runBare(
@@ -65,14 +70,16 @@ export async function runBare(
   tasks: number,
   attempts: number,
   lanes: number,
-  stream: boolean,
+  how: BareLoop,
 ): Promise<Bare> {
+  const started = performance.now();
   const child = spawn(
     process.execPath,
-    [QUIET, path.join(here, 'bareLoop.ts'), url, String(tasks), String(attempts), String(lanes), stream ? '1' : '0'],
+    [QUIET, path.join(here, 'bareLoop.ts'), url, String(tasks), String(attempts), String(lanes), how],
     { stdio: ['ignore', 'pipe', 'inherit'] },
   );
-  return JSON.parse(await firstLine(child)) as Bare;
+  const bare = JSON.parse(await firstLine(child)) as Omit<Bare, 'total_s'>;
+  return { ...bare, total_s: (performance.now() - started) / 1000 };
 }
 
 /** CPU seconds of a process and of all its children that ended and were waited for. */

@@ -20,6 +20,8 @@ export interface BatchShape {
   readonly url: string;
   /** Section `pods` of the batch file, for runs in a cluster. */
   readonly pods?: JsonObject;
+  /** `model.stream` of its agent. Default: as if the file did not say. */
+  readonly stream?: 'always' | 'never' | undefined;
   /** Rules of its world, as YAML; it has no world without them. */
   readonly rules?: string;
   /** The tool belongs to a world that is a module, or that a model at the same endpoint plays. Default: to no world. */
@@ -162,7 +164,7 @@ export class ProductBench {
     }
   }
 
-  write({ tasks, attempts, lanes, url, pods, rules, world }: BatchShape): void {
+  write({ tasks, attempts, lanes, url, pods, stream, rules, world }: BatchShape): void {
     mkdirSync(this.workspace, { recursive: true });
     const write = (file: string, text: string): void => writeFileSync(path.join(this.workspace, file), text);
     write(
@@ -184,7 +186,8 @@ run: ({ key }) => key + ' ' + text });
       `${AGENT}.agent.yaml`,
       `version: 1
 name: ${AGENT}
-model: { endpoint: "${url}", name: bench, sampling: { temperature: 1, max_tokens: 4096 } }
+model: { endpoint: "${url}", name: bench, sampling: { temperature: 1, max_tokens: 4096 }\
+${stream === undefined ? '' : `, stream: ${stream}`} }
 prompt: You look keys up.
 tools: ${world === undefined ? '[{ module: lookup.ts }]' : '[]'}
 limits: { tokens: 100000000 }

@@ -266,7 +266,7 @@ describe('prepareRequest', () => {
   };
 
   it('sends what the endpoint supports', () => {
-    assert.deepEqual(JSON.parse(prepareRequest(request, new Dialect()).body), {
+    assert.deepEqual(JSON.parse(prepareRequest(request, new Dialect(), true).body), {
       model: 'm',
       messages: [{ role: 'user', content: 'hi' }],
       temperature: 0.5,
@@ -285,6 +285,7 @@ describe('prepareRequest', () => {
       prepareRequest(
         { ...request, tools: [], sampling: { temperature: 1, extra: { temperature: 0, model: 'other', tools: [] } } },
         new Dialect(),
+        true,
       ).body,
     ) as JsonObject;
     assert.deepEqual([body['temperature'], body['model'], body['tools']], [0, 'other', []]);
@@ -292,24 +293,33 @@ describe('prepareRequest', () => {
 
   it('omits what was refused by name', () => {
     const dialect = new Dialect();
-    const { sent } = prepareRequest(request, dialect);
+    const { sent } = prepareRequest(request, dialect, true);
     assert.equal(dialect.learn('Unrecognized request argument supplied: return_token_ids', sent), true);
     assert.equal(
       dialect.learn("'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", sent),
       true,
     );
     assert.equal(dialect.learn('the moon is full', sent), false);
-    const body = JSON.parse(prepareRequest(request, dialect).body) as JsonObject;
+    const body = JSON.parse(prepareRequest(request, dialect, true).body) as JsonObject;
     assert.equal('return_token_ids' in body || 'max_tokens' in body, false);
     assert.equal(body['max_completion_tokens'], 9);
   });
 
   it('requests a whole answer when the sampling says so', () => {
-    const prepared = prepareRequest({ ...request, sampling: { extra: { stream: false } } }, new Dialect());
+    const prepared = prepareRequest({ ...request, sampling: { extra: { stream: false } } }, new Dialect(), true);
     assert.equal(prepared.streamed, false);
     const body = JSON.parse(prepared.body) as JsonObject;
     assert.equal(body['stream'], false);
     assert.equal('stream_options' in body, false);
+  });
+
+  it('requests a whole answer when nobody watches, unless the sampling says otherwise', () => {
+    const prepared = prepareRequest(request, new Dialect(), false);
+    assert.equal(prepared.streamed, false);
+    const body = JSON.parse(prepared.body) as JsonObject;
+    assert.equal('stream' in body || 'stream_options' in body, false);
+    const streamed = prepareRequest({ ...request, sampling: { extra: { stream: true } } }, new Dialect(), false);
+    assert.equal(streamed.streamed, true);
   });
 });
 

@@ -46,6 +46,7 @@ function call({
       sampling: {},
       capture: { token_ids: false, logprobs: false },
       endpoint_wait_seconds: 20,
+      stream: 'always',
       ...model,
     },
     {
