@@ -50,4 +50,4 @@ for (const { lanes, tasks, attempts } of SHAPES) {
   }
 }
 console.log(table(rows, [0, 3, 4]));
-console.log('Span = first request to last reply. Bound for the product: ≤ 1.02 quiet, ≤ 1.10 with one core burning.');
+console.log('Span = first request to last reply. Bound for the product: 1.02 quiet, 1.10 with one core burning.');

@@ -90,5 +90,5 @@ for (const { name, loop, stream, attempts } of SHAPES) {
 console.log(table(rows, [1, 3, 4, 5, 6, 7, 8]));
 console.log(
   `${TASKS} tasks x 8 or 32 attempts x ${TURNS} calls, ${LANES} at once, latency 0, start-up included. A step says ` +
-    'some 750 bytes and its tool gives 1,003. Bounds: ratio ≤ 2, share ≥ 0.6, memory ≤ 400 MB, disk ≤ 1,300 + 1,753.',
+    'some 750 bytes and its tool gives 1,003. Bounds: ratio 2, share 0.6, memory 400 MB, disk 1,300 + 1,753 bytes.',
 );

@@ -243,7 +243,8 @@ describe('AnswerBuilder', () => {
 
 describe('EventStreamReader', () => {
   it('returns the same events however the bytes are split', () => {
-    const whole = Buffer.from(': hello\r\n\r\ndata: {"a":"é€😀"}\r\n\r\ndata:two\ndata: lines\nevent: x\n\ndata: last');
+    const text = ': hello\r\n\r\ndata: {"a":"é€😀"}\r\n\r\ndata:two\ndata: lines\nevent: x\n\ndata: last';
+    const whole = Buffer.from(text);
     for (let size = 1; size < whole.length; size++) {
       const events: string[] = [];
       const reader = new EventStreamReader((data) => events.push(data));
