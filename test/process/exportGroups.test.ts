@@ -26,8 +26,11 @@ const question = (n: number, space = ''): string =>
 
 interface Counted {
   readonly attempts: number;
-  readonly rows: number;
-  readonly left_out: Readonly<Record<string, number>>;
+  readonly lines: number;
+  readonly left_out: {
+    readonly attempts: Readonly<Record<string, number>>;
+    readonly parts: Readonly<Record<string, number>>;
+  };
 }
 
 /** Exports a batch and returns the lines. */
@@ -68,7 +71,10 @@ describe('rollout export --to groups', { timeout: 180_000 }, () => {
     });
     const { batch } = await workspace.json<{ batch: string }>('run', file);
     const { rows, counts, text } = await exported(batch);
-    assert.deepEqual([counts.attempts, counts.rows, rows.length, counts.left_out], [6, 6, 6, {}]);
+    assert.deepEqual(
+      [counts.attempts, counts.lines, rows.length, counts.left_out],
+      [6, 6, 6, { attempts: {}, parts: {} }],
+    );
     assert.deepEqual(
       [...new Set(rows.map(({ group, attempt }) => `${group}/${attempt}`))],
       ['t1', 't2'].flatMap((task) => [1, 2, 3].map((attempt) => `${batch}/${task}/${attempt}`)),
@@ -127,10 +133,13 @@ describe('rollout export --to groups', { timeout: 180_000 }, () => {
     });
     const { batch } = await workspace.json<{ batch: string }>('run', file);
     const { rows, counts } = await exported(batch);
-    assert.deepEqual([rows, counts.attempts], [[], 1]);
-    assert.deepEqual(counts.left_out, { 'token IDs are not captured (capture.token_ids)': STEPS + 1 });
-    const { code, stderr } = await workspace.run('export', batch, '--to', 'parquet');
+    assert.deepEqual([rows, counts.attempts], [[], 0]);
+    assert.deepEqual(counts.left_out, {
+      attempts: { 'no tokens of it were captured': 1 },
+      parts: { 'model calls: token IDs are not captured (capture.token_ids)': STEPS + 1 },
+    });
+    const { code, stderr } = await workspace.run('export', batch, '--to', 'arrow');
     assert.equal(code, 2);
-    assert.match(stderr, /There is no format parquet\. .*csv, groups/s);
+    assert.match(stderr, /There is no format arrow\. .*csv, groups, parquet/s);
   });
 });

@@ -109,7 +109,7 @@ export function selectAttempts<A extends SelectedFrom>(attempts: readonly A[], b
   }
 }
 
-/** Returns whether a selection looks at tasks, beyond their IDs. Throws StudioError `usage` for an invalid condition. */
+/** Returns whether a selection reads tasks. Throws StudioError `usage` for an invalid condition. */
 export function needsTasks({ where }: Selection): boolean {
   return where !== undefined && conditionOf(where).variables.has('task');
 }

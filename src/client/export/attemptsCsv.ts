@@ -1,12 +1,12 @@
 /** The attempts of a batch as comma-separated values (RFC 4180). */
 import { pipeline, Readable } from 'node:stream';
 import { stringify } from 'csv-stringify';
-import type { Json } from '../common/json.ts';
-import { outcomeOf } from '../trace/outcome.ts';
-import { type PredictionAccuracy, PredictionTallies } from '../trace/prediction/statistics.ts';
-import type { FaultCounts } from '../trace/schema/faults.ts';
-import { addCalls } from '../trace/statistics/callRates.ts';
-import type { RolloutRow } from '../trace/summary.ts';
+import type { Json } from '../../common/json.ts';
+import { outcomeOf } from '../../trace/outcome.ts';
+import { type PredictionAccuracy, PredictionTallies } from '../../trace/prediction/statistics.ts';
+import type { FaultCounts } from '../../trace/schema/faults.ts';
+import { addCalls } from '../../trace/statistics/callRates.ts';
+import type { RolloutRow } from '../../trace/summary.ts';
 import type { ExportedAttempt } from './exportedAttempts.ts';
 
 type Cell = string | number | boolean | null | undefined;
@@ -97,7 +97,7 @@ export function attemptsCsv(
 ): AsyncIterable<Buffer> {
   const cellsOf = async (row: RolloutRow): Promise<Cell[]> => {
     const attempt = await complete(row);
-    return Object.values(COLUMNS).map((valueOf) => valueOf(row, attempt));
+    return Object.values(COLUMNS).map((valueOf) => valueOf(attempt.row, attempt));
   };
   const csv = stringify({
     header: true,

@@ -1,10 +1,10 @@
 /** The attempts of a batch with the texts that their rows do not have: the question, and both answers. */
-import type { Json } from '../common/json.ts';
-import type { Api } from '../protocol/api.ts';
-import type { TraceEvent } from '../trace/schema.ts';
-import { unspill } from '../trace/spill.ts';
-import type { RolloutRow } from '../trace/summary.ts';
-import { scenarioOfTask, type TaskRecord } from '../trace/task.ts';
+import type { Json } from '../../common/json.ts';
+import type { Api } from '../../protocol/api.ts';
+import type { TraceEvent } from '../../trace/schema.ts';
+import { unspill } from '../../trace/spill.ts';
+import type { RolloutRow } from '../../trace/summary.ts';
+import { scenarioOfTask, type TaskRecord } from '../../trace/task.ts';
 
 export interface ExportedAttempt {
   readonly row: RolloutRow;

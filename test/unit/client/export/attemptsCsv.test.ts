@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 import { describe, it } from 'node:test';
-import { attemptsCsv } from '../../../src/client/attemptsCsv.ts';
-import type { ExportedAttempt } from '../../../src/client/exportedAttempts.ts';
-import { csvRecords } from '../../../src/config/dataset/csv.ts';
-import { EMPTY_PROGRESS, type RolloutRow } from '../../../src/trace/summary.ts';
+import { attemptsCsv } from '../../../../src/client/export/attemptsCsv.ts';
+import type { ExportedAttempt } from '../../../../src/client/export/exportedAttempts.ts';
+import { csvRecords } from '../../../../src/config/dataset/csv.ts';
+import { EMPTY_PROGRESS, type RolloutRow } from '../../../../src/trace/summary.ts';
 
 const ended: RolloutRow = {
   rollout: 'r1',

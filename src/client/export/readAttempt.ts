@@ -1,0 +1,112 @@
+/** Reads what formats need of an attempt: its segments and messages, with few requests. */
+
+import { utf8ToBytes } from '@noble/hashes/utils.js';
+import { z } from 'zod';
+import type { Json } from '../../common/json.ts';
+import type { WholeMessage } from '../../formats/training/conversations.ts';
+import type { Api } from '../../protocol/api.ts';
+import type { ChatTool } from '../../trace/chat/messages.ts';
+import { toChatTools } from '../../trace/chat/messages.ts';
+import type { TrajectoryModel } from '../../trace/model.ts';
+import { type BlobRef, type EventOf, type TokenRecord, tokenRecord } from '../../trace/schema.ts';
+import { unspill } from '../../trace/spill.ts';
+import { isBlobRef } from '../../trace/values/keys.ts';
+import { readModel } from '../readStep.ts';
+
+export interface ReadAttempt {
+  readonly model: TrajectoryModel;
+  /** By seq of the start of their call. */
+  readonly records: ReadonlyMap<number, TokenRecord>;
+  /** By ordinal. */
+  readonly messages: ReadonlyMap<number, WholeMessage>;
+  readonly tools: readonly ChatTool[];
+}
+
+const storedTools = z.array(
+  z.object({
+    name: z.string(),
+    description: z.string().default(''),
+    parameters: z.record(z.string(), z.unknown() as unknown as z.ZodType<Json>).default({}),
+  }),
+);
+const TEXT = /^(?:text\/|application\/json)/;
+
+export class AttemptReader {
+  readonly #api: Api;
+  readonly #signal: AbortSignal;
+  /** Lists of tools by hash: the attempts of a batch share theirs. */
+  readonly #tools = new Map<string, Promise<ChatTool[]>>();
+
+  constructor(api: Api, signal: AbortSignal) {
+    this.#api = api;
+    this.#signal = signal;
+  }
+
+  /** `tokens`: whether to read the records of tokens. `messages`: whether to read messages and tools. */
+  async read(rollout: string, needs: { readonly tokens: boolean; readonly messages: boolean }): Promise<ReadAttempt> {
+    const model = await readModel(this.#api, rollout, this.#signal);
+    const [records, messages, tools] = await Promise.all([
+      needs.tokens ? this.#records(model) : new Map<number, TokenRecord>(),
+      needs.messages ? this.#messages(model) : new Map<number, WholeMessage>(),
+      needs.messages ? this.#toolsOf(model) : [],
+    ]);
+    return { model, records, messages, tools };
+  }
+
+  async #records(model: TrajectoryModel): Promise<Map<number, TokenRecord>> {
+    const refs = model.events.flatMap((event) => {
+      if ('unknown' in event || event.kind !== 'model.end' || event.span === undefined) return [];
+      return event.data.tokens === undefined ? [] : [{ seq: event.span, sha: event.data.tokens.$blob }];
+    });
+    const texts = await this.#api.blobTexts(
+      refs.map(({ sha }) => sha),
+      this.#signal,
+    );
+    return new Map(refs.map(({ seq }, index) => [seq, tokenRecord.parse(JSON.parse(texts[index] ?? ''))]));
+  }
+
+  async #messages(model: TrajectoryModel): Promise<Map<number, WholeMessage>> {
+    const events = model.messages.map(({ event }) => event);
+    const blobs = await this.#blobs(events);
+    const whole = await Promise.all(
+      events.map((event) => unspill(event, ({ $blob }) => Promise.resolve(blobs.get($blob) ?? new Uint8Array()))),
+    );
+    return new Map(whole.map(({ data: { m, role, parts } }) => [m, { m, role, parts }]));
+  }
+
+  /** Reads the values that were moved out of events: texts with few requests, images one by one. */
+  async #blobs(events: readonly EventOf<'message'>[]): Promise<Map<string, Uint8Array>> {
+    const refs = new Map<string, BlobRef>();
+    for (const event of events) findRefs(event.data.parts, refs);
+    const all = [...refs.values()];
+    const texts = all.filter(({ media }) => TEXT.test(media)).map(({ $blob }) => $blob);
+    const blobs = new Map<string, Uint8Array>();
+    for (const [index, text] of (await this.#api.blobTexts(texts, this.#signal)).entries())
+      blobs.set(texts[index] ?? '', utf8ToBytes(text));
+    for (const { $blob } of all) if (!blobs.has($blob)) blobs.set($blob, await this.#api.getBlob($blob, this.#signal));
+    return blobs;
+  }
+
+  async #toolsOf(model: TrajectoryModel): Promise<ChatTool[]> {
+    const first = model.events.find(
+      (event): event is EventOf<'model.start'> =>
+        !('unknown' in event) && event.kind === 'model.start' && event.data.side === undefined,
+    );
+    const sha = first?.data.tools;
+    if (sha === undefined) return [];
+    let tools = this.#tools.get(sha);
+    if (tools === undefined) this.#tools.set(sha, (tools = this.#readTools(sha)));
+    return tools;
+  }
+
+  async #readTools(sha: string): Promise<ChatTool[]> {
+    const [text] = await this.#api.blobTexts([sha], this.#signal);
+    return toChatTools(storedTools.parse(JSON.parse(text ?? '[]')));
+  }
+}
+
+function findRefs(value: unknown, refs: Map<string, BlobRef>): void {
+  if (typeof value !== 'object' || value === null) return;
+  if (isBlobRef(value)) refs.set(value.$blob, value);
+  else for (const member of Object.values(value)) findRefs(member, refs);
+}
