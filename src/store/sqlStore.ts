@@ -8,6 +8,7 @@ import { Appender } from './logic/appender.ts';
 import * as batches from './logic/batches.ts';
 import { closeRollouts } from './logic/closing.ts';
 import * as commands from './logic/commands.ts';
+import { SqlEndpoints } from './logic/endpoints.ts';
 import { addBatchEvent, readEvents } from './logic/events.ts';
 import { gc } from './logic/gc.ts';
 import { importRollouts } from './logic/importing.ts';
@@ -60,6 +61,7 @@ export class SqlStore implements Store {
   readonly kind: 'sqlite' | 'postgres';
   readonly name: string;
   readonly blobs: BlobStore;
+  readonly endpoints: SqlEndpoints;
   readonly #sql: Sql;
   readonly #collectable: CollectableBlobs;
   readonly #leaseMs: number;
@@ -72,6 +74,7 @@ export class SqlStore implements Store {
     this.kind = sql.dialect.kind;
     this.name = options.name;
     this.blobs = blobs;
+    this.endpoints = new SqlEndpoints(sql);
     this.#sql = sql;
     this.#key = options.key;
     this.#collectable = blobs;

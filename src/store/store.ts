@@ -11,12 +11,15 @@ import type { Lineage } from '../protocol/worker.ts';
 import type { EventData, EventKind, RolloutEndStatus, TraceEvent } from '../trace/schema.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
+import type { EndpointStore } from './endpointStore.ts';
 
 export interface Store {
   readonly kind: 'sqlite' | 'postgres';
   /** Display name: the folder, or the URL without its password. */
   readonly name: string;
   readonly blobs: BlobStore;
+  /** What trainers announced about model endpoints. */
+  readonly endpoints: EndpointStore;
   /** Returns milliseconds since the epoch, by the database's clock. */
   now(): Promise<number>;
   /** Returns a key created once per store, which signs worker tokens: 32 random bytes in hex. */

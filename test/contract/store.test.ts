@@ -11,6 +11,7 @@ import { appendTests } from './store/appends.ts';
 import { batchTests } from './store/batches.ts';
 import { blobTests } from './store/blobs.ts';
 import { commandTests } from './store/commands.ts';
+import { endpointTests } from './store/endpoints.ts';
 import { podRolloutTests } from './store/podRollouts.ts';
 import { rescoringTests } from './store/rescoring.ts';
 import { sessionTests } from './store/sessions.ts';
@@ -25,6 +26,7 @@ const SUITES = [
   sessionTests,
   podRolloutTests,
   commandTests,
+  endpointTests,
   blobTests,
 ];
 

@@ -7,7 +7,7 @@
  */
 import type { Table } from './sql.ts';
 
-export const STORE_VERSION = 6;
+export const STORE_VERSION = 7;
 
 export const BATCH = {
   name: 'batch',
@@ -105,6 +105,26 @@ export const SESSION = {
     server: 'text',
     expires_at: 'int',
     handed: 'int',
+    endpoints_rev: 'int',
+    calls: 'text',
+  },
+} as const satisfies Table;
+/** What was announced about a model endpoint, or (`replica`, `url`) about one of its replicas. */
+export const ENDPOINT = {
+  name: 'endpoint',
+  columns: {
+    name: 'text',
+    replica: 'text',
+    url: 'text',
+    paused: 'int',
+    mode: 'text',
+    version: 'int',
+    version_rev: 'int',
+    by_whom: 'text',
+    since: 'int',
+    limit_ms: 'int',
+    told: 'int',
+    rev: 'int',
   },
 } as const satisfies Table;
 export const COMMAND = {
@@ -153,6 +173,7 @@ export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [
   sideTokens,
   origins,
   blobPacks,
+  endpoints,
 ];
 
 function firstVersion(d: Definitions): readonly string[] {
@@ -244,5 +265,19 @@ function blobPacks(d: Definitions): readonly string[] {
     ...['pack', 'place'].map((column) => `ALTER TABLE blob ADD COLUMN ${column} ${d.int}`),
     // `blobs`: how many are left in it.
     `CREATE TABLE blob_pack (id ${d.id}, blobs ${d.int} NOT NULL, bytes ${d.bytes} NOT NULL)${d.table}`,
+  ];
+}
+
+function endpoints(d: Definitions): readonly string[] {
+  return [
+    `CREATE TABLE endpoint (
+      name TEXT NOT NULL, replica TEXT NOT NULL, url TEXT, paused ${d.int} NOT NULL DEFAULT 0,
+      mode TEXT NOT NULL DEFAULT 'wait', version ${d.int}, version_rev ${d.int} NOT NULL DEFAULT 0,
+      by_whom TEXT NOT NULL DEFAULT '', since ${d.int} NOT NULL DEFAULT 0, limit_ms ${d.int} NOT NULL DEFAULT 0,
+      told ${d.int} NOT NULL DEFAULT 0, rev ${d.int} NOT NULL DEFAULT 0, PRIMARY KEY (name, replica)
+    )${d.clustered}`,
+    "INSERT INTO endpoint (name, replica) VALUES ('', '')", // counts the revisions
+    `ALTER TABLE session ADD COLUMN endpoints_rev ${d.int} NOT NULL DEFAULT 0`,
+    'ALTER TABLE session ADD COLUMN calls TEXT',
   ];
 }
