@@ -24,6 +24,8 @@ export interface Call {
   readonly onAnswered: () => void;
   /** How long a reply that is not streamed may take, in ms. */
   readonly wholeMs: number;
+  /** Receives what aborts the request. */
+  readonly onPause: (abort: () => void) => void;
   /** Receives text as it streams; absent if nobody watches. */
   readonly onText?: ((text: string) => void) | undefined;
 }
@@ -55,7 +57,7 @@ export function wholeReplyMs({ max_tokens: maxTokens, extra }: ModelRequest['sam
 const ENDED_BY_ENGINE: ReadonlySet<string> = new Set(['abort', 'error']);
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-export type CallResult = Omit<ModelReply, 'retries' | 'weights'>;
+export type CallResult = Omit<ModelReply, 'retries' | 'weights' | 'pause'>;
 
 /** Rejects with an error that `failureOf` understands. */
 export async function callOnce(call: Call): Promise<CallResult> {
@@ -71,6 +73,7 @@ export async function callOnce(call: Call): Promise<CallResult> {
         whole.late = true;
         abort.abort();
       }, call.wholeMs);
+  call.onPause(() => abort.abort());
   try {
     const began = performance.now();
     // Uses `post`, because the body is already text and has fields that are not OpenAI's (vLLM's IDs,

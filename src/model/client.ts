@@ -32,6 +32,8 @@ interface ModelClientDeps {
   readonly connections: ModelConnections;
   readonly gate: PermitGate;
   readonly replicas: Replicas;
+  /** Returns the version of the weights that an endpoint serves, if it was announced. */
+  readonly weightsOf?: (endpoint: string) => string | undefined;
   readonly report: (report: EndpointReport) => void;
   /** Calls with the same key go to the same replica while it is healthy. This is the task's ID. */
   readonly affinity: string;
@@ -98,6 +100,9 @@ class Completion {
   #waitedMs = 0;
   #waiting = false;
   #unreadable = 0;
+  /** Time that it waited for the end of pauses so far, and requests that they aborted. */
+  #pausedMs = 0;
+  #aborted = 0;
   #lastFailure = '';
   /** The last failed try, reported once the wait before the next one is known. */
   #failed: { readonly at: number; readonly began: number; readonly class: string } | undefined;
@@ -126,10 +131,18 @@ class Completion {
         let failure: Failure;
         try {
           this.#wait(false);
+          const from = this.#deps.weightsOf?.(permit.endpoint);
+          this.#context.onRequest?.('begins');
           const reply = await this.#call(permit);
-          return { ...reply, retries: this.#retries };
+          return this.#reply(reply, from, this.#deps.weightsOf?.(permit.endpoint));
         } catch (thrown) {
           if (this.#context.signal.aborted) throw cancelled(this.#context.signal);
+          if (permit.aborted) {
+            // It did not fail: it is made again after the pause.
+            this.#aborted++;
+            this.#context.onRequest?.('aborted');
+            continue;
+          }
           failure = this.#learnSlow(failureOf(thrown, this.#request, Date.now()), permit.endpoint);
           this.#report(permit, failure);
         } finally {
@@ -149,6 +162,15 @@ class Completion {
     } finally {
       this.#wait(false);
     }
+  }
+
+  #reply(reply: CallResult, from: string | undefined, to: string | undefined): ModelReply {
+    return {
+      ...reply,
+      retries: this.#retries,
+      ...(from === undefined && to === undefined ? {} : { weights: { from, to } }),
+      ...(this.#pausedMs === 0 && this.#aborted === 0 ? {} : { pause: { ms: this.#pausedMs, aborted: this.#aborted } }),
+    };
   }
 
   async #call(permit: Permit): Promise<CallResult> {
@@ -176,10 +198,11 @@ class Completion {
               permit.answered();
               this.#deps.report({ endpoint: permit.endpoint, what: 'ok' });
             },
+            onPause: (abort) => permit.onPause(abort),
             onText: deltas === undefined ? undefined : (text) => deltas.add(text),
           });
         } catch (thrown) {
-          if (received.answer || this.#context.signal.aborted) throw thrown;
+          if (received.answer || permit.aborted || this.#context.signal.aborted) throw thrown;
           const failure = failureOf(thrown, this.#request, Date.now());
           if (failure.what !== 'refused' || !dialect.learn(failure.text, prepared.sent)) throw thrown;
         }
@@ -257,7 +280,8 @@ class Completion {
     if (failure.what === 'slow') return;
     // Another replica may accept it immediately.
     const elsewhere = this.#endpoints().some(
-      (candidate) => candidate !== endpoint && !this.#deps.gate.troubled(candidate),
+      (candidate) =>
+        candidate !== endpoint && !this.#deps.gate.troubled(candidate) && !this.#deps.gate.paused(candidate),
     );
     if (elsewhere) return;
     const backoff =
@@ -267,7 +291,7 @@ class Completion {
     this.#wait(true);
     const ms = Math.min(Math.max(backoff, retryAfter), this.#leftMs());
     await sleep(ms, this.#context.signal);
-    this.#waitedMs += ms;
+    if (!this.#paused()) this.#waitedMs += ms;
     if (this.#leftMs() <= 0) throw this.#noResponseError(endpoint);
   }
 
@@ -294,10 +318,17 @@ class Completion {
     const onAbort = (): void => wait.abort(this.#context.signal.reason);
     this.#context.signal.addEventListener('abort', onAbort, { once: true });
     if (this.#context.signal.aborted) onAbort();
-    // The wait for a free place at a busy endpoint is unlimited; the wait for a failed one is limited.
+    let pausedAt = this.#paused() ? performance.now() : undefined;
+    const onPauses = (): void => {
+      if (pausedAt !== undefined) this.#pausedMs += performance.now() - pausedAt;
+      pausedAt = this.#paused() ? performance.now() : undefined;
+    };
+    const unwatch = gate.watchPauses(onPauses);
+    // The wait for a free place at a busy endpoint is unlimited, as is that for the end of a pause; the wait for a
+    // failed one is limited.
     const every = Math.min(WATCH_MS, this.#leftMs());
     const watch = setInterval(() => {
-      if (!this.#troubled()) return;
+      if (!this.#troubled() || this.#paused()) return;
       this.#waitedMs += every;
       if (this.#leftMs() <= 0) wait.abort();
     }, every);
@@ -308,6 +339,8 @@ class Completion {
       throw this.#noResponseError(this.#endpoints()[0] ?? '');
     } finally {
       clearInterval(watch);
+      unwatch();
+      onPauses();
       this.#context.signal.removeEventListener('abort', onAbort);
     }
   }
@@ -321,6 +354,11 @@ class Completion {
 
   #troubled(): boolean {
     return this.#endpoints().every((endpoint) => this.#deps.gate.troubled(endpoint));
+  }
+
+  /** Whether it waits for the end of a pause: one of the endpoints is paused. */
+  #paused(): boolean {
+    return this.#endpoints().some((endpoint) => this.#deps.gate.paused(endpoint));
   }
 
   #leftMs(): number {

@@ -1,7 +1,8 @@
 /**
  * Limits how many calls of this worker an endpoint gets at once. The server sets the limit (it knows all workers and
  * the endpoint's load). Changes between two beats of the server are detected here: after a failure, one call at a time
- * tries the endpoint, and each that succeeds doubles how many may follow.
+ * tries the endpoint, and each that succeeds doubles how many may follow. During a pause that a trainer announced, no
+ * call starts.
  */
 import { cancelled } from '../common/abort.ts';
 
@@ -18,6 +19,10 @@ export interface Permit {
   answered(): void;
   /** Call this when the call failed because of the endpoint. */
   failed(retryAfterMs?: number): void;
+  /** Sets what ends the call if a pause aborts running calls. */
+  onPause(abort: () => void): void;
+  /** Whether a pause aborted the call. */
+  readonly aborted: boolean;
   /** Call this once, at the end of the call. */
   release(): void;
 }
@@ -36,6 +41,17 @@ interface EndpointState {
   /** No probe before this time. */
   notBefore: number;
   timer: NodeJS.Timeout | undefined;
+  pause: PauseMode | undefined;
+  /** Calls that a pause may abort. */
+  readonly running: Set<RunningCall>;
+}
+
+/** How running calls end in a pause: by themselves, or aborted. */
+export type PauseMode = 'wait' | 'abort';
+
+interface RunningCall {
+  abort: (() => void) | undefined;
+  aborted: boolean;
 }
 
 interface Waiter {
@@ -49,18 +65,34 @@ interface PermitGateOptions {
   readonly now?: () => number;
   /** 0 to 1, for the jitter. */
   readonly random?: () => number;
+  /** Returns whether and how an endpoint is paused. It is asked again after `pausesChanged`. */
+  readonly pauseOf?: (endpoint: string) => PauseMode | undefined;
+  /** Called when a call to a paused endpoint has ended. */
+  readonly onPausedCall?: () => void;
 }
 
 export class PermitGate {
   readonly #now: () => number;
   readonly #random: () => number;
+  readonly #pauseOf: (endpoint: string) => PauseMode | undefined;
+  readonly #onPausedCall: () => void;
   readonly #states = new Map<string, EndpointState>();
+  /** Running calls, also to endpoints whose state was forgotten. */
+  readonly #calls = new Map<string, number>();
+  readonly #pauseWatchers = new Set<() => void>();
   /** First come, first served. */
   readonly #waiters = new Set<Waiter>();
 
   constructor(options: PermitGateOptions = {}) {
     this.#now = options.now ?? (() => performance.now());
     this.#random = options.random ?? Math.random;
+    this.#pauseOf = options.pauseOf ?? (() => undefined);
+    this.#onPausedCall = options.onPausedCall ?? (() => undefined);
+  }
+
+  /** Running calls by endpoint, with those that it called before. */
+  get calls(): ReadonlyMap<string, number> {
+    return this.#calls;
   }
 
   /** Number of calls that wait for a permit. */
@@ -84,6 +116,33 @@ export class PermitGate {
     }
   }
 
+  /** Applies the pauses that were announced: aborts calls where that is their mode, and lets waiting calls go on. */
+  pausesChanged(): void {
+    for (const [endpoint, state] of this.#states) {
+      state.pause = this.#pauseOf(endpoint);
+      if (state.pause !== 'abort') continue;
+      for (const call of [...state.running]) {
+        call.aborted = true;
+        call.abort?.();
+      }
+    }
+    for (const changed of [...this.#pauseWatchers]) changed();
+    this.#serveAll();
+  }
+
+  /** Calls `changed` after each change of the pauses. Returns a function that ends this. */
+  watchPauses(changed: () => void): () => void {
+    this.#pauseWatchers.add(changed);
+    return () => {
+      this.#pauseWatchers.delete(changed);
+    };
+  }
+
+  /** Returns whether the endpoint is paused. */
+  paused(endpoint: string): boolean {
+    return this.#pauseOf(endpoint) !== undefined;
+  }
+
   /** Returns whether the endpoint failed and has not recovered. */
   troubled(endpoint: string): boolean {
     return this.#states.get(endpoint)?.ramp !== undefined;
@@ -91,13 +150,13 @@ export class PermitGate {
 
   /**
    * Returns a permit for the first endpoint that can be called now. Endpoints are in order of affinity; if a healthy
-   * one is at its limit, returns undefined to wait for it.
+   * one is at its limit, returns undefined to wait for it. Paused ones are passed over.
    */
   tryAcquire(endpoints: readonly string[]): Permit | undefined {
     for (const endpoint of endpoints) {
       const state = this.#state(endpoint);
       if (this.#mayStart(state)) return this.#permit(endpoint, state);
-      if (state.ramp === undefined) return undefined;
+      if (state.ramp === undefined && state.pause === undefined) return undefined;
     }
     return undefined;
   }
@@ -152,6 +211,8 @@ export class PermitGate {
         failures: 0,
         notBefore: 0,
         timer: undefined,
+        pause: this.#pauseOf(endpoint),
+        running: new Set(),
       };
       this.#states.set(endpoint, state);
     }
@@ -164,6 +225,7 @@ export class PermitGate {
   }
 
   #mayStart(state: EndpointState): boolean {
+    if (state.pause !== undefined) return false;
     if (state.ramp === undefined) return state.inUse < state.limit;
     return (
       state.recovering < state.ramp &&
@@ -178,8 +240,18 @@ export class PermitGate {
     if (state.ramp !== undefined) state.recovering++;
     const recovering = state.ramp !== undefined;
     let open = true;
+    const call: RunningCall = { abort: undefined, aborted: false };
+    state.running.add(call);
+    this.#calls.set(endpoint, (this.#calls.get(endpoint) ?? 0) + 1);
     return {
       endpoint,
+      onPause: (abort) => {
+        call.abort = abort;
+        if (call.aborted) abort();
+      },
+      get aborted() {
+        return call.aborted;
+      },
       answered: () => {
         if (epoch !== state.epoch || state.ramp === undefined) return;
         state.failures = 0;
@@ -207,6 +279,9 @@ export class PermitGate {
         if (!open) return;
         open = false;
         state.inUse--;
+        state.running.delete(call);
+        this.#calls.set(endpoint, Math.max(0, (this.#calls.get(endpoint) ?? 0) - 1));
+        if (this.paused(endpoint)) this.#onPausedCall();
         if (recovering && epoch === state.epoch && state.ramp !== undefined) state.recovering--;
         this.#serve(endpoint, state);
       },

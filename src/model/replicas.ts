@@ -34,6 +34,12 @@ export class Replicas {
     };
   }
 
+  /** Returns the endpoint that this URL is a replica of. */
+  serviceOf(url: string): string | undefined {
+    for (const [endpoint, urls] of Object.entries(this.#behind)) if (urls.includes(url)) return endpoint;
+    return undefined;
+  }
+
   #of(endpoint: string): readonly string[] {
     const replicas = Object.hasOwn(this.#behind, endpoint) ? (this.#behind[endpoint] ?? []) : [];
     return replicas.length === 0 ? [endpoint] : replicas;

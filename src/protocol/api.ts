@@ -29,6 +29,7 @@ import {
   ticketReply,
 } from './client.ts';
 import { type BatchCommand, type CommandReply, commandReply, type RolloutCommand } from './commands.ts';
+import { type EndpointInfo, endpointInfo, endpointList, type SetEndpoint } from './endpoints.ts';
 import type { BlobBytes, ByteRange, Transport, WireReply } from './transport.ts';
 import type { Lineage } from './worker.ts';
 
@@ -53,6 +54,16 @@ export class Api {
 
   server(signal?: AbortSignal): Promise<ServerInfo> {
     return this.#json('GET', '/v1/server', serverInfo, undefined, signal);
+  }
+
+  /** Returns the model endpoints that are in use or were announced, with their calls in flight. */
+  async endpoints(signal?: AbortSignal): Promise<EndpointInfo[]> {
+    return (await this.#json('GET', '/v1/endpoints', endpointList, undefined, signal)).endpoints;
+  }
+
+  /** Pauses or resumes an endpoint. Waits for its calls in flight if the state is `paused`. */
+  setEndpoint(change: SetEndpoint, signal?: AbortSignal): Promise<EndpointInfo> {
+    return this.#json('POST', '/v1/endpoints', endpointInfo, change, signal);
   }
 
   /** Returns a ticket that a page exchanges for a token: once, within a minute. */

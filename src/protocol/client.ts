@@ -98,8 +98,8 @@ export const createBatch = z.object({
   /** What people should know of it later, such as records of the dataset that were left out. */
   notes: z.array(z.string().max(MAX_NOTE)).max(10).optional(),
   /**
-   * An imported batch: rollouts are sent as finished streams by `POST …/import`, and nothing is queued. `submission` is
-   * then the hash of the source file.
+   * An imported batch: rollouts are sent as finished streams by `POST …/import`, and nothing is queued. `submission`
+   * is then the hash of the source file.
    */
   imported: z.object({ name: z.string().min(1), attempts: int.min(1) }).optional(),
 });
@@ -174,8 +174,8 @@ export type BatchRow = z.infer<typeof batchRow>;
 export const batchPage = z.object({ batches: z.array(batchRow), next: z.string().optional() });
 export type BatchPage = z.infer<typeof batchPage>;
 /**
- * `GET /v1/batches/<id>/rollouts?after=<cursor>&limit=<n>[&task=…][&attempt=…][&all=1]`: by task, attempt, try; only
- * the newest try of each attempt unless `all`.
+ * `GET /v1/batches/<id>/rollouts?after=<cursor>&limit=<n>[&task=…][&attempt=…][&all=1]`: by task, attempt, try;
+ * only the newest try of each attempt unless `all`.
  */
 export const rolloutPage = z.object({ rollouts: rolloutRows, next: z.string().optional() });
 export type RolloutPage = z.infer<typeof rolloutPage>;
@@ -256,6 +256,10 @@ export const serverInfo = z.object({
       /** For a replica behind an endpoint: that endpoint, and the name of the replica's pod. */
       service: z.string().optional(),
       replica: z.string().optional(),
+      /** If a trainer paused it: who, and since when (milliseconds since the epoch). */
+      pause: z.object({ by: z.string(), since: int }).optional(),
+      /** Version of its weights, if it was announced. */
+      weights: z.string().optional(),
     }),
   ),
 });

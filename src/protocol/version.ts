@@ -1,2 +1,2 @@
 /** Major version of all protocols of the product. Both ends must agree. */
-export const PROTOCOL = 3;
+export const PROTOCOL = 4;

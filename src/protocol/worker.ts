@@ -8,6 +8,7 @@ import type { Json, JsonObject } from '../common/json.ts';
 import { forkEdit } from '../config/submission.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { breakpoint, controlVerb } from './commands.ts';
+import { announced, callsInFlight } from './endpoints.ts';
 import { taskRecord } from './task.ts';
 
 export { PROTOCOL } from './version.ts';
@@ -113,6 +114,8 @@ export const workerFrame = z.discriminatedUnion('type', [
     /** Number of calls this reports; 1 by default. */
     count: int.min(1).optional(),
   }),
+  /** Sent when it follows a new announcement, and whenever the number of its calls to a paused endpoint changes. */
+  callsInFlight.extend({ type: z.literal('calls') }),
   /** The worker stops: its sessions end, and its rollouts are requeued immediately. */
   z.object({ type: z.literal('bye') }),
 ]);
@@ -129,6 +132,8 @@ export const serverToWorker = z.discriminatedUnion('type', [
     lease_s: z.number(),
     keep: z.array(z.object({ rollout: z.string(), durable: int })),
     drop: z.array(z.string()),
+    /** Known before its first call. */
+    announced,
   }),
   grant,
   /** Reply to `lease` when fewer than `want` are available now; more may follow. `drained`: there will be no more. */
@@ -147,6 +152,7 @@ export const serverToWorker = z.discriminatedUnion('type', [
     permits: z.record(z.string(), int),
     /** URLs to call instead of an endpoint in the submission: its replicas, while the server knows them. */
     replicas: z.record(z.string(), z.array(z.string())).optional(),
+    announced,
   }),
   /** Reply to `scoring`. */
   z.object({

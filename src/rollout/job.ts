@@ -99,6 +99,8 @@ export interface RolloutPorts {
   readonly holdPermits: HoldPermits;
   /** Selects a replica; `current` is the last one used. Default: one for the whole rollout, selected by its seed. */
   chooseEndpoint?(endpoints: readonly string[], current: string): string;
+  /** Returns the version of the weights that an endpoint serves, if it was announced. */
+  weightsOf?(endpoint: string): string | undefined;
   /** SHA-256 as lowercase hex. The platform's own is faster than the portable one. */
   readonly sha256?: (data: string | Uint8Array) => string;
   readonly time?: Time;

@@ -91,7 +91,10 @@ export interface ModelReply {
   readonly queueMs?: number;
   readonly firstMs?: number;
   readonly retries: readonly { readonly at: number; readonly ms: number; readonly class: string }[];
-  readonly weights?: string;
+  /** Versions of the endpoint's weights when this request began and ended, if they were announced. */
+  readonly weights?: { readonly from?: string | undefined; readonly to?: string | undefined };
+  /** What pauses of the endpoint did to the call: how long it waited, and how many requests they aborted. */
+  readonly pause?: { readonly ms: number; readonly aborted: number };
   /** The tokens that the engine sampled. If absent, `whyNot` says why. */
   readonly tokens?: {
     readonly prompt: readonly number[];
@@ -117,6 +120,8 @@ export interface ModelCallContext {
    * paused meanwhile.
    */
   onWait?(waiting: boolean): void;
+  /** Called when a request begins, and when a pause aborts it: limits do not count the time in between. */
+  onRequest?(how: 'begins' | 'aborted'): void;
 }
 
 /** Makes chat completions. Handles retries and waits for the endpoint. Throws ClassedError. */

@@ -20,6 +20,7 @@ import { Changes } from './changes.ts';
 import { ClientConnection } from './clients/connection.ts';
 import { Debuggers } from './clients/debuggers.ts';
 import { Deltas } from './clients/deltas.ts';
+import { EndpointControl } from './endpoints/control.ts';
 import { executorHost } from './executorHost.ts';
 import { Router } from './http/router.ts';
 import { Listener, type Mount, type SecurePort } from './listener.ts';
@@ -125,6 +126,14 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     log,
     shares: () => pressure.shares(),
     replicas: (batch) => pressure.replicas(batch),
+    announced: () => endpoints.announced(),
+  });
+  const endpoints: EndpointControl = new EndpointControl({
+    store,
+    changes,
+    log,
+    pressure: () => pressure,
+    announce: () => hub.announce(),
   });
   const returns = new Returns((batch, infra) => {
     store
@@ -138,6 +147,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     callers: () => hub.callers(),
     replicas: options.replicas,
     label: (endpoint) => secrets.line(publicUrl(endpoint)),
+    announced: (endpoint, replica) => endpoints.about(endpoint, replica),
     changed: () => {
       hub.permitsChanged();
       leasing.lookAtAll();
@@ -199,6 +209,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     secrets,
     supervisor,
     leasing,
+    endpoints,
     tokens,
     log,
     checkNeeds: async (submission) => (await late.executor?.check(submission)) ?? [],
@@ -220,6 +231,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     health,
     counters,
     permits: (session) => hub.permits(session),
+    endpoints,
     endpoint: (batch, { endpoint, what, ...report }) => {
       if (what === 'denied' || what === 'missing') {
         supervisor
@@ -289,10 +301,12 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     hub.close();
     returns.close();
     pressure.close();
+    endpoints.close();
     changes.close();
     scrape.close();
   };
   try {
+    await endpoints.read();
     port = await listener.listen(options.listen.host, options.listen.port);
     if (options.secure !== undefined) await listener.listenSecurely(options.listen.host, options.secure);
   } catch (error) {

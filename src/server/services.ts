@@ -9,6 +9,7 @@ import type { Secrets } from './batches/secrets.ts';
 import type { Submissions } from './batches/submissions.ts';
 import type { Supervisor } from './batches/supervisor.ts';
 import type { Changes } from './changes.ts';
+import type { EndpointControl } from './endpoints/control.ts';
 import type { Leasing } from './workers/leasing.ts';
 
 export interface Services {
@@ -18,6 +19,7 @@ export interface Services {
   readonly secrets: Secrets;
   readonly supervisor: Supervisor;
   readonly leasing: Leasing;
+  readonly endpoints: EndpointControl;
   readonly tokens: Tokens;
   readonly log: Log;
   /** See `Executor.check`; returns nothing if workers connect on their own. */

@@ -23,6 +23,8 @@ export interface EndpointRecord {
   readonly since: number;
   /** When a pause is so long that people are told. */
   readonly limitMs: number;
+  /** Whether they were. */
+  readonly told: boolean;
   /** Grows with each change of any record. */
   readonly rev: number;
 }
@@ -49,7 +51,7 @@ export interface EndpointCalls {
 /** What a worker reported last. */
 export interface SessionCalls {
   readonly session: string;
-  readonly worker: string;
+  readonly batch: string;
   /** The newest revision of the records that it follows. */
   readonly rev: number;
   readonly calls: readonly EndpointCalls[];

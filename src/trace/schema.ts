@@ -176,6 +176,8 @@ const eventData = {
       context,
       sampling: z.record(z.string(), json),
       tools: sha.optional(),
+      /** Version of the endpoint's weights, if it was announced. */
+      weights: z.string().optional(),
     }),
   'model.end': () =>
     z.object({
@@ -187,7 +189,12 @@ const eventData = {
       queue_ms: ms.optional(),
       first_ms: ms.optional(),
       retries: retries.optional(),
+      /** How long it waited for the end of a pause of its endpoint, and how many requests a pause aborted. */
+      paused_ms: ms.optional(),
+      aborted: int.min(1).optional(),
+      /** Version of the weights at the end, and when the request was sent, if that is not the one at the start. */
       weights: z.string().optional(),
+      weights_from: z.string().optional(),
       tokens: blobRef.optional(),
       trainable: z.boolean(),
       why_not: z.string().optional(),

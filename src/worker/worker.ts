@@ -4,6 +4,7 @@ import path from 'node:path';
 import { allowedEnvironment } from '../common/environment.ts';
 import type { StudioError } from '../common/errors.ts';
 import { errorText } from '../common/errors.ts';
+import { Announcements } from '../model/announcements.ts';
 import { ModelConnections } from '../model/connections.ts';
 import { isDemo } from '../model/endpoint.ts';
 import { PermitGate } from '../model/permits.ts';
@@ -17,6 +18,7 @@ import type { WorkerConfig } from './config.ts';
 import type { Outlet } from './outlet.ts';
 import { Reaper } from './reaper/reaper.ts';
 import { Claims } from './run/claims.ts';
+import { EndpointCalls } from './run/endpointCalls.ts';
 import { EndpointReports } from './run/endpointReports.ts';
 import type { WorkerParts } from './run/parts.ts';
 import { RolloutPool } from './run/pool.ts';
@@ -86,7 +88,12 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   const clock = new ServerClock();
   const blobs = new Blobs(api, life.signal);
   const flusher = new Flusher();
-  const gate = new PermitGate();
+  const replicas = new Replicas();
+  const announcements = new Announcements(replicas);
+  const gate: PermitGate = new PermitGate({
+    pauseOf: (endpoint) => announcements.pauseOf(endpoint),
+    onPausedCall: () => calls.soon(),
+  });
   const connections = new ModelConnections();
   const { outlet, secrets } = options;
   const toolServer = tools === undefined ? undefined : await ToolClient.connect(tools.socket);
@@ -114,6 +121,11 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   const claims: Claims = new Claims((frame) => session.send(frame));
   const scorings: Scorings = new Scorings((frame) => session.send(frame));
   const reports: EndpointReports = new EndpointReports((frame) => session.send(frame));
+  const calls: EndpointCalls = new EndpointCalls({
+    gate: () => gate,
+    announcements,
+    send: (frame) => session.send(frame),
+  });
   const pool: RolloutPool = new RolloutPool({
     parts: {
       worker: config.worker,
@@ -126,7 +138,9 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       scorings,
       pools,
       gate,
-      replicas: new Replicas(),
+      announcements,
+      calls,
+      replicas,
       connections,
       submissions: new Submissions({ readBlob: (sha) => blobs.read(sha, life.signal), secrets, outlet }),
       events: (rollout, last, signal) => api.events(rollout, last, signal),
@@ -163,7 +177,10 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
     },
     {
       rollouts: () => pool.rollouts(),
-      load: () => ({ running: slots.used, held: pool.held, waiting: gate.waiting, rss: process.memoryUsage.rss() }),
+      load: () => {
+        calls.ifChanged();
+        return { running: slots.used, held: pool.held, waiting: gate.waiting, rss: process.memoryUsage.rss() };
+      },
       skew: () => clock.skew(),
       welcome: (frame, tripMs) => {
         clock.welcome(frame.clock, tripMs);
@@ -196,6 +213,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       await session.bye(BYE_MS);
       life.abort();
       reports.close();
+      calls.close();
       flusher.close();
       gate.close();
       const closed = await Promise.allSettled([Promise.race([pools.close(), late]), api.close(), connections.close()]);

@@ -322,7 +322,15 @@ function agentOf(action: { readonly agent: string }): string | undefined {
 
 /** Returns the end of a call that was answered from the record of an earlier try: what it cost was counted there. */
 function copyOf(
-  { status, finish_reason: reason, weights, trainable, why_not: why, error }: EventData['model.end'],
+  {
+    status,
+    finish_reason: reason,
+    weights,
+    weights_from: weightsFrom,
+    trainable,
+    why_not: why,
+    error,
+  }: EventData['model.end'],
   m: number | undefined,
 ): EventData['model.end'] {
   return {
@@ -331,6 +339,7 @@ function copyOf(
     ...(reason === undefined ? {} : { finish_reason: reason }),
     ms: 0,
     ...(weights === undefined ? {} : { weights }),
+    ...(weightsFrom === undefined ? {} : { weights_from: weightsFrom }),
     trainable,
     ...(why === undefined ? {} : { why_not: why }),
     source: 'recorded',

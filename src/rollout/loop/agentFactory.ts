@@ -104,6 +104,7 @@ export class AgentFactory {
       ...(ports.chooseEndpoint === undefined
         ? {}
         : { chooseEndpoint: (endpoints, current) => ports.chooseEndpoint?.(endpoints, current) ?? current }),
+      weightsOf: (endpoint) => ports.weightsOf?.(endpoint),
     };
     this.#perturbation = Perturbation.of({
       rules: rulesOf(job.submission),

@@ -12,6 +12,8 @@ export class Stopwatch {
   readonly #wall: Counter;
   readonly #active: Counter;
   readonly #changed = new Set<() => void>();
+  /** Active time that the last discount left. */
+  #discounted = 0;
 
   constructor(time: Time, before: { readonly wallMs: number; readonly activeMs: number } = { wallMs: 0, activeMs: 0 }) {
     this.#time = time;
@@ -43,6 +45,19 @@ export class Stopwatch {
 
   setWaiting(on: boolean): void {
     this.#active.pause(on, this.#time.monotonic());
+    this.#notify();
+  }
+
+  /**
+   * Takes back the active time since it was `fromMs`: what was done in it counts as never done. Time that parallel work
+   * took back already counts once.
+   */
+  discount(fromMs: number): void {
+    const now = this.#time.monotonic();
+    const active = this.#active.value(now);
+    const ms = Math.max(0, active - Math.max(fromMs, this.#discounted));
+    this.#active.takeBack(ms, now);
+    this.#discounted = active - ms;
     this.#notify();
   }
 
@@ -96,6 +111,11 @@ export class Counter {
 
   value(now: number): number {
     return this.running ? this.#sum + now - this.#since : this.#sum;
+  }
+
+  takeBack(ms: number, now: number): void {
+    this.#sum = this.value(now) - ms;
+    this.#since = now;
   }
 
   pause(on: boolean, now: number): void {

@@ -26,6 +26,8 @@ export interface ModelCallerParts {
   /** Returns the number of the rollout's next step; for a side model, that of the step that contains the call. */
   nextStep(): number;
   readonly rolloutSeed: number;
+  /** Returns the version of the weights that an endpoint serves, if it was announced. */
+  weightsOf?(endpoint: string): string | undefined;
   chooseEndpoint?(endpoints: readonly string[], current: string): string;
 }
 
@@ -111,6 +113,7 @@ export class ModelCaller {
         const { endpoints } = model;
         this.#endpoint = this.#parts.chooseEndpoint?.(endpoints, this.#endpoint) ?? this.#endpoint;
         context.insertInjected();
+        const weights = this.#parts.weightsOf?.(this.#endpoint);
         const data: EventData['model.start'] = {
           step,
           ...(side === undefined ? {} : { side }),
@@ -119,6 +122,7 @@ export class ModelCaller {
           context: rangesOf(context.view()),
           sampling: { ...this.#sampling, seed },
           ...(tools.specs.length === 0 ? {} : { tools: tools.sha }),
+          ...(weights === undefined ? {} : { weights }),
         };
         return { data, blobs: this.#blobsOf(tools) };
       },
@@ -154,7 +158,10 @@ export class ModelCaller {
       const written = reply.tokens === undefined ? undefined : tokens.write(subject.span, reply.tokens);
       return {
         message: this.#agent.reply(reply),
-        end: { ...endOf(reply, this.#agent.whyNot), ...(written === undefined ? {} : { tokens: written.ref }) },
+        end: {
+          ...endOf(reply, start.weights, this.#agent.whyNot),
+          ...(written === undefined ? {} : { tokens: written.ref }),
+        },
         ...(written === undefined ? {} : { blobs: [written.blob] }),
       };
     } catch (thrown) {
@@ -197,13 +204,20 @@ export class ModelCaller {
       waiting = on;
       watch.setWaiting(on);
     };
+    let requestAt = 0;
+    const onRequest = (how: 'begins' | 'aborted'): void => {
+      if (how === 'begins') requestAt = watch.activeMs;
+      else watch.discount(requestAt);
+    };
     const onDelta = (text: string): void => {
       if (!log.closed) recorder.delta(span, text);
     };
     try {
       const caller = { path, call: this.#calls };
       const watched = (): boolean => recorder.watched === true;
-      return await stop.race(client.complete(request, { signal: stop.signal, caller, watched, onDelta, onWait }));
+      const context = { signal: stop.signal, caller, watched, onDelta, onWait, onRequest };
+
+      return await stop.race(client.complete(request, context));
     } finally {
       onWait(false);
       waiting = true; // ignores late calls by a reply that nobody waits for
@@ -222,7 +236,8 @@ function modelFault(thrown: unknown): ClassedError {
     : error;
 }
 
-function endOf(reply: ModelReply, whyNot: string | undefined): EventData['model.end'] {
+function endOf(reply: ModelReply, began: string | undefined, whyNot: string | undefined): EventData['model.end'] {
+  const { from, to } = reply.weights ?? {};
   const why = whyNot ?? reply.whyNot ?? (reply.tokens === undefined ? 'the token IDs were not captured' : undefined);
   return {
     status: 'ok',
@@ -232,7 +247,10 @@ function endOf(reply: ModelReply, whyNot: string | undefined): EventData['model.
     ...(reply.queueMs === undefined ? {} : { queue_ms: roundMs(reply.queueMs) }),
     ...(reply.firstMs === undefined ? {} : { first_ms: roundMs(reply.firstMs) }),
     ...(reply.retries.length === 0 ? {} : { retries: [...reply.retries] }),
-    ...(reply.weights === undefined ? {} : { weights: reply.weights }),
+    ...(reply.pause === undefined ? {} : { paused_ms: roundMs(reply.pause.ms) }),
+    ...(reply.pause === undefined || reply.pause.aborted === 0 ? {} : { aborted: reply.pause.aborted }),
+    ...(to === undefined ? {} : { weights: to }),
+    ...(from === undefined || from === began ? {} : { weights_from: from }),
     trainable: why === undefined,
     ...(why === undefined ? {} : { why_not: why }),
     source: reply.source ?? 'live',

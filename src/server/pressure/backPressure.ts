@@ -8,49 +8,14 @@
 import { publicUrl } from '../../common/redaction/hidable.ts';
 import { plural } from '../../common/text.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
-import type { ReplicaSource } from '../../protocol/replicas.ts';
+import type { Replica } from '../../protocol/replicas.ts';
 import { EndpointLimit, type EngineLoad, START_PERMITS } from './limit.ts';
 import { metricsUrl } from './metrics.ts';
+import type { BackPressureOptions, Caller, EndpointReport } from './options.ts';
 import { EndpointOutage } from './outage.ts';
 import { type ReplicaChange, ReplicaSets } from './replicas.ts';
 import { type ScrapedMetrics, Scraper } from './scraper.ts';
 import { sharePermits } from './shares.ts';
-
-/** A worker's session, as far as permits are concerned. */
-export interface Caller {
-  readonly session: string;
-  readonly batch: string;
-  /** Rollouts that could make calls now; excludes held ones. */
-  readonly running: number;
-}
-
-interface EndpointReport {
-  readonly what: 'ok' | 'busy' | 'down';
-  readonly retry_after_ms?: number | undefined;
-  readonly text?: string | undefined;
-  /** Number of calls this reports; 1 by default. */
-  readonly count?: number | undefined;
-}
-
-interface BackPressureOptions {
-  readonly callers: () => readonly Caller[];
-  /** Called when shares may have changed a lot and should be sent now. */
-  readonly changed: () => void;
-  /** Source of the replicas behind endpoints; without it, each endpoint is one server. */
-  readonly replicas?: ReplicaSource | undefined;
-  /**
-   * Called once for each batch that uses an endpoint when the endpoint does not respond for a while, when it responds
-   * again, and when one of its replicas appears or disappears.
-   */
-  readonly trouble?: (batch: string, endpoint: string, text: string) => void;
-  /** Returns an endpoint for display, without secrets. Called while a batch uses the endpoint. */
-  readonly label?: (endpoint: string) => string;
-  /** Returns the URL and headers for the metrics of a `demo:` endpoint of the server's own demo model. */
-  readonly demo: (
-    endpoint: string,
-  ) => { readonly url: string; readonly headers: Readonly<Record<string, string>> } | undefined;
-  readonly now?: () => number;
-}
 
 interface Endpoint {
   readonly name: string;
@@ -196,11 +161,25 @@ export class BackPressure {
     return Math.max(Math.floor(room), idle ? 1 : 0);
   }
 
+  /** Returns the endpoints that batches use now, with their replicas, if known. */
+  known(): Map<string, readonly Replica[]> {
+    const known = new Map<string, readonly Replica[]>();
+    for (const { agent, others } of this.#uses.values())
+      for (const name of [...agent, ...others]) known.set(name, this.#replicas.of(name));
+    return known;
+  }
+
+  /** Returns the batches that use endpoints, and which. */
+  users(): ReadonlyMap<string, { readonly agent: readonly string[]; readonly others: readonly string[] }> {
+    return this.#uses;
+  }
+
   info(): ServerInfo['endpoints'] {
     const now = this.#now();
     return [...this.#endpoints.values()].map(({ name, label, limit, load, text }) => ({
       endpoint: label,
       ...this.#replicaInfo(name),
+      ...this.#announced(name),
       permits: limit.permits(now),
       state: limit.state,
       ...(load === undefined ? {} : { running: load.running, waiting: load.waiting }),
@@ -213,6 +192,11 @@ export class BackPressure {
   #replicaInfo(name: string): { service?: string; replica?: string } {
     const found = this.#replicas.at(name);
     return found === undefined ? {} : { service: this.#label(found.endpoint), replica: found.replica.name };
+  }
+
+  #announced(name: string): Pick<ServerInfo['endpoints'][number], 'pause' | 'weights'> {
+    const service = this.#replicas.at(name)?.endpoint;
+    return this.#options.announced?.(service ?? name, service === undefined ? undefined : name) ?? {};
   }
 
   #label(endpoint: string): string {

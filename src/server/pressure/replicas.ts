@@ -57,6 +57,11 @@ export class ReplicaSets {
     return replicas.length === 0 ? [endpoint] : replicas.map(({ url }) => url);
   }
 
+  /** Returns the ready replicas of the endpoint. */
+  of(endpoint: string): readonly Replica[] {
+    return this.#followed.get(endpoint)?.replicas ?? [];
+  }
+
   /** Returns the replica at this URL and the endpoint it belongs to. */
   at(url: string): { readonly endpoint: string; readonly replica: Replica } | undefined {
     return this.#byUrl.get(url);

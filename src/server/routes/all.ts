@@ -6,6 +6,7 @@ import type { BlobQuota } from '../workers/blobQuota.ts';
 import type { SessionAccess } from '../workers/sessionAccess.ts';
 import { batchRoutes } from './batches.ts';
 import { blobRoutes } from './blobs.ts';
+import { endpointRoutes } from './endpoints.ts';
 import { metricsRoutes } from './metrics.ts';
 import { type Programs, programRoutes } from './programs.ts';
 import { rolloutRoutes } from './rollouts.ts';
@@ -34,6 +35,7 @@ export function allRoutes(options: RoutesOptions): Route[] {
     ...rolloutRoutes(services),
     ...blobRoutes(services, access, quota),
     ...serverRoutes(services),
+    ...endpointRoutes(services),
     ...metricsRoutes(scrape, openMetrics),
     ...programRoutes(programs),
     ...ticketRoutes(tokens),

@@ -19,6 +19,7 @@ import type { EventData } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { type EnrollmentIdentity, ownerOf, type Tokens } from '../access/tokens.ts';
 import { commandDone, commandFailed } from '../commands/result.ts';
+import type { EndpointControl } from '../endpoints/control.ts';
 import { rawText } from '../socketText.ts';
 import { Appends, type AppendsContext } from './appends.ts';
 import { type Hub, TRANSIENT } from './hub.ts';
@@ -43,6 +44,7 @@ export interface WorkerContext extends AppendsContext {
   readonly leasing: Leasing;
   readonly pods: PodEnrollment;
   readonly permits: (session: string) => Record<string, number>;
+  readonly endpoints: EndpointControl;
   /** Handles a report on an endpoint's load, or its refusal of the batch. */
   readonly endpoint: (batch: string, report: Frame<'endpoint'>) => void;
   /** Reports that a worker has no sandbox for what its tools start. */
@@ -141,6 +143,9 @@ export class WorkerConnection {
       case 'endpoint':
         this.#context.endpoint(session.batch, frame);
         return;
+      case 'calls':
+        this.#handled(this.#context.store.endpoints.report(session.id, frame));
+        return;
       case 'bye':
         this.#handled(this.#bye(session));
         return;
@@ -152,7 +157,7 @@ export class WorkerConnection {
     this.#greeting = true;
     if (frame.protocol !== PROTOCOL)
       throw new StudioError('version', `The server uses protocol ${PROTOCOL}, but the worker uses ${frame.protocol}.`);
-    const { store, hub, deltas, tokens } = this.#context;
+    const { store, hub, deltas, tokens, endpoints } = this.#context;
     const record = await store.batch(this.#batch);
     if (record === undefined) throw new StudioError('gone', `Batch ${this.#batch} no longer exists.`);
     const { parent } = record.spec;
@@ -178,6 +183,8 @@ export class WorkerConnection {
       session.rollouts.set(rollout, heldLease(row, lineage));
       if (row.state === 'held') session.held.add(rollout);
     }
+    // Read after the session was opened: whoever pauses an endpoint now sees the session, and waits for its report.
+    const announced = await endpoints.read();
     // disconnected during this time: the lease expires, or the worker reconnects
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.#session = session;
@@ -190,6 +197,7 @@ export class WorkerConnection {
       lease_s: LEASE_SECONDS,
       keep,
       drop: [...ended, ...drop],
+      announced,
     });
     hub.add(session);
     if (frame.away_ms !== undefined)

@@ -5,9 +5,10 @@ import { newId } from '../../common/ids.ts';
 import type { Json } from '../../common/json.ts';
 import type { Log } from '../../common/log.ts';
 import { type Breakpoint, breakpoint, type ControlVerb } from '../../protocol/commands.ts';
+import type { Announced } from '../../protocol/endpoints.ts';
 import type { BatchRecord, Store } from '../../store/store.ts';
 import type { Changes } from '../changes.ts';
-import type { Caller } from '../pressure/backPressure.ts';
+import type { Caller } from '../pressure/options.ts';
 import { Throttle } from '../throttle.ts';
 import type { WorkerSession } from './session.ts';
 
@@ -27,6 +28,8 @@ interface HubOptions {
   readonly shares: () => Map<string, Record<string, number>>;
   /** Returns the replicas to call instead of the endpoints of a batch. */
   readonly replicas: (batch: string) => Record<string, string[]>;
+  /** Returns what was announced about endpoints. */
+  readonly announced: () => Announced;
 }
 
 interface ConnectedWorker {
@@ -170,9 +173,24 @@ export class Hub {
   async sendPermits(session: WorkerSession, permits: Record<string, number>): Promise<void> {
     const clock = await this.#options.store.now();
     const replicas = this.#options.replicas(session.batch);
+    const announced = this.#options.announced();
     session.permits = permits;
     session.replicas = JSON.stringify(replicas);
-    session.send({ type: 'beat', clock, permits, ...(Object.keys(replicas).length === 0 ? {} : { replicas }) });
+    session.announced = announced.rev;
+    session.send({
+      type: 'beat',
+      clock,
+      permits,
+      ...(Object.keys(replicas).length === 0 ? {} : { replicas }),
+      announced,
+    });
+  }
+
+  /** Sends what was announced about endpoints to the workers that do not know it yet. */
+  async announce(): Promise<void> {
+    const { rev } = this.#options.announced();
+    const late = [...this.sessions()].filter((session) => session.announced < rev);
+    await Promise.all(late.map((session) => this.sendPermits(session, this.permits(session.id))));
   }
 
   #share(): ReadonlyMap<string, Record<string, number>> {

@@ -56,9 +56,10 @@ export class WorkerSession {
   appending = 0;
   /** Further appends are ignored: the server is shutting down (the next one gets them), or refused the session. */
   draining = false;
-  /** The last state sent to it: permits, replicas, and the state of its batch. */
+  /** The last state sent to it: permits, replicas, announcements, and the state of its batch. */
   permits: Readonly<Record<string, number>> = {};
   replicas = '{}';
+  announced = 0;
   paused: boolean;
   breakpoints: string;
   stopped = false;

@@ -46,11 +46,14 @@ export class SqlEndpoints implements EndpointStore {
 
   async calls(): Promise<SessionCalls[]> {
     const rows = await this.#sql.read((db) =>
-      db.all('SELECT name, worker, endpoints_rev, calls FROM session ORDER BY id'),
+      db.all(
+        `SELECT s.name AS name, b.name AS batch, s.endpoints_rev AS endpoints_rev, s.calls AS calls
+        FROM session s JOIN batch b ON b.id = s.batch ORDER BY s.id`,
+      ),
     );
     return rows.map((row) => ({
       session: text(row, 'name'),
-      worker: unquote(text(row, 'worker')),
+      batch: text(row, 'batch'),
       rev: int(row, 'endpoints_rev'),
       calls: stored<EndpointCalls[]>(textOr(row, 'calls', '[]')),
     }));
@@ -101,13 +104,26 @@ async function setRecord(tx: Transaction, change: EndpointChange): Promise<Endpo
     by,
     since: isNew ? tx.now : before.since,
     limitMs,
+    told: !isNew && before.told,
     rev,
   };
-  const told = isNew ? 0 : int((await rowOf(tx, after)) ?? {}, 'told');
   await tx.run('DELETE FROM endpoint WHERE name = ? AND replica = ?', quote(endpoint), replicaColumn(replica));
   await tx.insert(
     ENDPOINT,
-    ['name', 'replica', 'url', 'paused', 'mode', 'version', 'version_rev', 'by_whom', 'since', 'limit_ms', 'told', 'rev'],
+    [
+      'name',
+      'replica',
+      'url',
+      'paused',
+      'mode',
+      'version',
+      'version_rev',
+      'by_whom',
+      'since',
+      'limit_ms',
+      'told',
+      'rev',
+    ],
     [
       [
         quote(endpoint),
@@ -120,7 +136,7 @@ async function setRecord(tx: Transaction, change: EndpointChange): Promise<Endpo
         quote(by),
         after.since,
         limitMs,
-        told,
+        after.told ? 1 : 0,
         rev,
       ],
     ],
@@ -171,10 +187,6 @@ function isReplicaOf(
   return one.endpoint === endpoint && one.replica !== undefined;
 }
 
-function rowOf(db: Reader, { endpoint, replica }: EndpointRecord): Promise<Row | undefined> {
-  return db.get('SELECT told FROM endpoint WHERE name = ? AND replica = ?', quote(endpoint), replicaColumn(replica));
-}
-
 function replicaColumn(replica: EndpointRecord['replica']): string {
   return replica === undefined ? '' : quote(replica.name);
 }
@@ -192,6 +204,7 @@ function record(row: Row): EndpointRecord {
     by: unquote(text(row, 'by_whom')),
     since: int(row, 'since'),
     limitMs: int(row, 'limit_ms'),
+    told: int(row, 'told') === 1,
     rev: int(row, 'rev'),
   };
 }

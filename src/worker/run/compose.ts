@@ -62,7 +62,7 @@ function jobOf({ parts, grant, loaded, prefix }: Composition): RolloutJob {
 
 function portsOf({ parts, grant, loaded, directory, recorder, slot }: Composition): RolloutPorts {
   const { submission } = loaded;
-  const { gate, replicas, claims, scorings, pools } = parts;
+  const { gate, replicas, announcements, claims, scorings, pools } = parts;
   const { sandbox = DEFAULT_SANDBOX } = submission;
   const environment: ToolEnvironment = {
     cwd: directory,
@@ -81,6 +81,7 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
       connections: parts.connections,
       gate,
       replicas,
+      weightsOf: (endpoint) => announcements.versionOf(endpoint),
       report: parts.report,
       affinity: grant.task.id,
       demoUrl: parts.demoUrl,
@@ -116,10 +117,11 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
     clock: parts.clock,
     claim: (breakpoint) => claims.ask(grant.rollout, grant.epoch, breakpoint),
     holdPermits: parts.holdPermits,
+    weightsOf: (endpoint) => announcements.versionOf(endpoint),
     chooseEndpoint: (endpoints, current) => {
       const order = replicas.order(endpoints, grant.task.id)();
       return (
-        order.find((endpoint) => !gate.troubled(endpoint)) ??
+        order.find((endpoint) => !gate.troubled(endpoint) && !gate.paused(endpoint)) ??
         (order.includes(current) ? current : (order[0] ?? current))
       );
     },

@@ -1,5 +1,6 @@
 /** What all rollouts of a worker share. `main.ts` composes it. */
 import type { Json } from '../../common/json.ts';
+import type { Announcements } from '../../model/announcements.ts';
 import type { EndpointReport } from '../../model/client.ts';
 import type { ModelConnections } from '../../model/connections.ts';
 import type { PermitGate } from '../../model/permits.ts';
@@ -14,6 +15,7 @@ import type { Outlet } from '../outlet.ts';
 import type { Blobs } from '../spool/blobs.ts';
 import type { SpoolLink } from '../spool/spool.ts';
 import type { Claims } from './claims.ts';
+import type { EndpointCalls } from './endpointCalls.ts';
 import type { Scorings } from './scorings.ts';
 import type { Slots } from './slots.ts';
 import type { Submissions } from './submissions.ts';
@@ -55,6 +57,9 @@ export interface WorkerParts {
   readonly holdPermits: HoldPermits;
   readonly pools: ToolPools;
   readonly gate: PermitGate;
+  readonly announcements: Announcements;
+  /** Tells the server of the calls in flight. */
+  readonly calls: EndpointCalls;
   readonly replicas: Replicas;
   readonly connections: ModelConnections;
   readonly report: (report: EndpointReport) => void;

@@ -67,6 +67,9 @@ export class RolloutPool {
   }
 
   welcome(frame: Welcome): void {
+    const { gate, announcements, calls } = this.#options.parts;
+    if (announcements.set(frame.announced)) gate.pausesChanged();
+    calls.report(); // a new session has no report yet
     for (const rollout of frame.drop) this.#rollouts.get(rollout)?.abort('Another worker has this rollout now.');
     for (const { rollout, durable } of frame.keep) this.#rollouts.get(rollout)?.resume(durable);
     this.#options.parts.claims.repeat();
@@ -115,8 +118,12 @@ export class RolloutPool {
         );
         return;
       case 'beat': {
-        const { gate, replicas } = this.#options.parts;
+        const { gate, replicas, announcements, calls } = this.#options.parts;
         const removed = replicas.set(frame.replicas ?? {});
+        const news = announcements.set(frame.announced);
+        // Before calls that wait get permits.
+        if (news || removed !== undefined) gate.pausesChanged();
+        if (news) calls.report();
         gate.setPermits(frame.permits);
         if (removed !== undefined) gate.forget((endpoint) => removed.includes(endpoint));
       }

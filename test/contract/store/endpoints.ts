@@ -26,10 +26,7 @@ export function endpointTests(subject: Subject): void {
       await seen;
       const found = (await subject.other().endpoints.list()).filter((one) => one.endpoint === endpoint);
       assert.deepEqual(found, [paused]);
-      assert.deepEqual(
-        [paused.paused, paused.mode, paused.version, paused.by],
-        [true, 'abort', 3, 'trainer \0'],
-      );
+      assert.deepEqual([paused.paused, paused.mode, paused.version, paused.by], [true, 'abort', 3, 'trainer \0']);
       const again = await subject.other().endpoints.set(change(endpoint, { paused: true, mode: 'abort', version: 3 }));
       assert.deepEqual(again, paused, 'a repeat changes nothing');
       const resumed = await subject.other().endpoints.set(change(endpoint, { version: 4 }));
@@ -58,13 +55,23 @@ export function endpointTests(subject: Subject): void {
       await endpoints.set(change(endpoint, { version: 1 }));
       await endpoints.set(change(endpoint, { replica, paused: true, version: 2 }));
       let all = await endpoints.list();
-      assert.deepEqual([a, b, undefined].map((url) => versionOf(all, endpoint, url)), [2, 1, 1]);
+      assert.deepEqual(
+        [a, b, undefined].map((url) => versionOf(all, endpoint, url)),
+        [2, 1, 1],
+      );
       await assert.rejects(endpoints.set(change(endpoint, { version: 1 })), isConflict, 'one replica is newer');
       await assert.rejects(endpoints.set(change(endpoint, { replica, version: 1 })), isConflict);
       await endpoints.set(change(endpoint, { version: 2 }));
       all = (await endpoints.list()).filter((one) => one.endpoint === endpoint);
-      assert.deepEqual([a, b, undefined].map((url) => versionOf(all, endpoint, url)), [2, 2, 2]);
-      assert.deepEqual(all.map(({ paused }) => paused), [false, false], 'all of it serves again');
+      assert.deepEqual(
+        [a, b, undefined].map((url) => versionOf(all, endpoint, url)),
+        [2, 2, 2],
+      );
+      assert.deepEqual(
+        all.map(({ paused }) => paused),
+        [false, false],
+        'all of it serves again',
+      );
     });
 
     it('have an order of all their changes, also by two servers', async () => {

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { BackPressure, type Caller } from '../../../src/server/pressure/backPressure.ts';
+import { BackPressure } from '../../../src/server/pressure/backPressure.ts';
 import { EndpointLimit, START_PERMITS } from '../../../src/server/pressure/limit.ts';
 import { metricsUrl, parseEngineLoad } from '../../../src/server/pressure/metrics.ts';
+import type { Caller } from '../../../src/server/pressure/options.ts';
 import { sharePermits } from '../../../src/server/pressure/shares.ts';
 
 describe('the limit of an endpoint', () => {

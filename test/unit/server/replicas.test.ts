@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, test } from 'node:test';
 import type { Replica } from '../../../src/protocol/replicas.ts';
-import { BackPressure, type Caller } from '../../../src/server/pressure/backPressure.ts';
+import { BackPressure } from '../../../src/server/pressure/backPressure.ts';
+import type { Caller } from '../../../src/server/pressure/options.ts';
 
 const SERVICE = 'http://models:8000/v1';
 const url = (n: number): string => `http://10.0.0.${n}:8000/v1`;

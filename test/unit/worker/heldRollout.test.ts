@@ -6,6 +6,7 @@ import path from 'node:path';
 import { after, describe, it } from 'node:test';
 import { canonicalJson, isJsonObject, type Json } from '../../../src/common/json.ts';
 import { submissionSha } from '../../../src/config/submission.ts';
+import { Announcements } from '../../../src/model/announcements.ts';
 import { ModelConnections } from '../../../src/model/connections.ts';
 import { PermitGate } from '../../../src/model/permits.ts';
 import { Replicas } from '../../../src/model/replicas.ts';
@@ -15,6 +16,7 @@ import { createToolPools } from '../../../src/tools/pools.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { Outlet } from '../../../src/worker/outlet.ts';
 import { Claims } from '../../../src/worker/run/claims.ts';
+import { EndpointCalls } from '../../../src/worker/run/endpointCalls.ts';
 import type { RolloutHandle, WorkerParts } from '../../../src/worker/run/parts.ts';
 import { RolloutPool } from '../../../src/worker/run/pool.ts';
 import { Scorings } from '../../../src/worker/run/scorings.ts';
@@ -74,6 +76,9 @@ function bench(
     new AbortController().signal,
   );
   const outlet = new Outlet({});
+  const gate = new PermitGate();
+  const replicas = new Replicas();
+  const announcements = new Announcements(replicas);
   const parts: WorkerParts = {
     worker: 'w',
     work: folder,
@@ -93,8 +98,14 @@ function bench(
     claims: new Claims(send),
     scorings: new Scorings(send),
     holdPermits: { acquire: () => true, release: () => undefined },
-    gate: new PermitGate(),
-    replicas: new Replicas(),
+    gate,
+    announcements,
+    calls: new EndpointCalls({
+      gate: () => gate,
+      announcements,
+      send: () => true,
+    }),
+    replicas,
     connections: new ModelConnections(),
     report: () => undefined,
     demoUrl: () => '',
@@ -267,6 +278,7 @@ describe('RolloutPool', () => {
     while (appended().length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
     pool.welcome({
       type: 'welcome',
+      announced: { rev: 0, endpoints: [] },
       session: 's2',
       token: 't',
       clock: 1,

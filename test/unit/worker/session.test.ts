@@ -34,6 +34,7 @@ class FakeServer {
         if (frame.type === 'hello')
           this.send({
             type: 'welcome',
+            announced: { rev: 0, endpoints: [] },
             session: 's1',
             token: `t${++this.welcomes}`,
             clock: 1,
@@ -42,7 +43,8 @@ class FakeServer {
             keep: [],
             drop: [],
           });
-        if (frame.type === 'beat' && this.answersBeats) this.send({ type: 'beat', clock: 2, permits: { e: 3 } });
+        if (frame.type === 'beat' && this.answersBeats)
+          this.send({ type: 'beat', clock: 2, permits: { e: 3 }, announced: { rev: 0, endpoints: [] } });
         for (const listener of this.#listeners) listener();
       });
     });
@@ -148,7 +150,7 @@ describe('Session', () => {
     );
     assert.equal(session.send({ type: 'lease', want: 1 }), true);
     await server.until(() => server.heard.at(-1)?.type === 'lease');
-    assert.deepEqual(frames[0], { type: 'beat', clock: 2, permits: { e: 3 } });
+    assert.deepEqual(frames[0], { type: 'beat', clock: 2, permits: { e: 3 }, announced: { rev: 0, endpoints: [] } });
     await session.bye(500);
     assert.equal(server.heard.at(-1)?.type, 'bye');
     await server.close();

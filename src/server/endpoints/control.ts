@@ -1,0 +1,254 @@
+/**
+ * What trainers announce about model endpoints: it is kept in the store, passed on to the workers of all its servers,
+ * and answered when no call is in flight anymore.
+ */
+import { endpointKey } from '../../common/endpointKey.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
+import type { Log } from '../../common/log.ts';
+import { plural } from '../../common/text.ts';
+import type { ServerInfo } from '../../protocol/client.ts';
+import {
+  type Announced,
+  type EndpointInfo,
+  PAUSE_SECONDS,
+  type SetEndpoint,
+  WAIT_SECONDS,
+} from '../../protocol/endpoints.ts';
+import { ENDPOINT_CALLS, ENDPOINTS_CHANGED, type EndpointRecord, versionOf } from '../../store/endpointStore.ts';
+import type { Store } from '../../store/store.ts';
+import type { Changes } from '../changes.ts';
+import type { BackPressure } from '../pressure/backPressure.ts';
+import { Throttle } from '../throttle.ts';
+import { LongPauses } from './longPauses.ts';
+import { type InFlight, inFlightOf, isUsing } from './reports.ts';
+import { resolveTarget } from './target.ts';
+
+interface EndpointControlOptions {
+  readonly store: Pick<Store, 'endpoints' | 'addBatchEvent'>;
+  readonly changes: Pick<Changes, 'on'>;
+  readonly pressure: () => Pick<BackPressure, 'known' | 'users'>;
+  /** Passes the announcements on to the workers of this server. */
+  readonly announce: () => Promise<void>;
+  readonly log: Log;
+}
+
+/** Sessions of lost workers end without a report. */
+const LOOK_EVERY_MS = 1_000;
+
+export class EndpointControl {
+  readonly #options: EndpointControlOptions;
+  readonly #unwatch: (() => void)[];
+  readonly #refresh: Throttle;
+  readonly #long: LongPauses;
+  #records: readonly EndpointRecord[] = [];
+
+  constructor(options: EndpointControlOptions) {
+    this.#options = options;
+    const { changes, log } = options;
+    this.#long = new LongPauses({ ...options, batchesOf: (endpoint) => this.#batchesOf(endpoint) });
+    this.#refresh = new Throttle(
+      0,
+      () => this.read().then(() => undefined),
+      (error) => log(`reading the announcements of endpoints failed: ${errorText(error)}`, { level: 'error' }),
+    );
+    this.#unwatch = [changes.on(ENDPOINTS_CHANGED, () => this.#refresh.request(true))];
+  }
+
+  close(): void {
+    for (const end of this.#unwatch) end();
+    this.#refresh.close();
+    this.#long.close();
+  }
+
+  /** What workers must know. */
+  announced(): Announced {
+    return announcedOf(this.#records);
+  }
+
+  /** Reads the store again, and tells workers what is new. Returns what they must know. */
+  async read(): Promise<Announced> {
+    const { store, announce } = this.#options;
+    const records = await store.endpoints.list();
+    const before = this.announced().rev;
+    const now = announcedOf(records);
+    // A read that was faster than this one may know more.
+    if (now.rev < before) return this.announced();
+    this.#records = records;
+    if (now.rev > before) {
+      this.#long.watch(records);
+      await announce();
+    }
+    return now;
+  }
+
+  /** Returns what was announced about an endpoint, or about the replica at a URL, for people. */
+  about(endpoint: string, replica?: string): Pick<ServerInfo['endpoints'][number], 'pause' | 'weights'> {
+    const key = endpointKey(endpoint);
+    const url = replica === undefined ? undefined : endpointKey(replica);
+    const pause = this.#records.find(
+      (one) => one.paused && one.endpoint === key && (one.replica === undefined || one.replica.url === url),
+    );
+    const version = versionOf(this.#records, key, url);
+    return {
+      ...(pause === undefined ? {} : { pause: { by: pause.by, since: pause.since } }),
+      ...(version === undefined ? {} : { weights: String(version) }),
+    };
+  }
+
+  /** Returns the state of all endpoints that are in use or were announced, and of replicas that were announced. */
+  async list(): Promise<EndpointInfo[]> {
+    const { store, pressure } = this.#options;
+    await this.read();
+    const reports = await store.endpoints.calls();
+    const infos = new Map<string, EndpointInfo>();
+    for (const record of this.#records) {
+      const { endpoint, replica, paused, mode, by, since } = record;
+      const version = versionOf(this.#records, endpoint, replica?.url);
+      const now = inFlightOf(record, reports, pressure().users());
+      infos.set(JSON.stringify([endpoint, replica?.name]), {
+        endpoint,
+        ...(replica === undefined ? {} : { replica: replica.name }),
+        state: paused ? (isSettled(now) ? 'paused' : 'pausing') : 'serving',
+        ...(version === undefined ? {} : { version }),
+        calls: now.calls,
+        ...(paused ? { mode } : {}),
+        by,
+        since,
+      });
+    }
+    for (const endpoint of this.#inUse()) {
+      const key = JSON.stringify([endpoint, undefined]);
+      if (infos.has(key)) continue;
+      const { calls } = inFlightOf({ endpoint, rev: 0 }, reports, pressure().users());
+      infos.set(key, { endpoint, state: 'serving', calls });
+    }
+    return [...infos.values()].sort(
+      (a, b) => compare(a.endpoint, b.endpoint) || compare(a.replica ?? '', b.replica ?? ''),
+    );
+  }
+
+  /**
+   * Announces. For `paused`, the answer comes when nothing is in flight; the pause remains if `signal` aborts or that
+   * takes too long. Throws `not_found` for an endpoint that nobody uses, `conflict` for a version that goes backward or
+   * a pause that somebody else ended, and `unavailable` after `wait_seconds`.
+   */
+  async set(request: SetEndpoint, signal: AbortSignal): Promise<EndpointInfo> {
+    const { store, pressure } = this.#options;
+    await this.read();
+    const reports = await store.endpoints.calls();
+    const target = resolveTarget(request, { known: pressure().known(), records: this.#records, reports });
+    const before = this.#records.filter((one) => one.endpoint === target.endpoint);
+    const record = await store.endpoints.set({
+      ...target,
+      paused: request.state !== 'serving',
+      mode: request.mode ?? 'wait',
+      version: request.version,
+      force: request.force === true,
+      by: request.by ?? 'trainer',
+      limitMs: Math.round((request.pause_seconds ?? PAUSE_SECONDS) * 1000),
+    });
+    await this.read();
+    if (!record.paused) await this.#long.ended(before, record);
+    const now =
+      request.state === 'paused'
+        ? await this.#nothingInFlight(record, request.wait_seconds ?? WAIT_SECONDS, signal)
+        : await this.#inFlight(record);
+    const version = versionOf(this.#records, record.endpoint, record.replica?.url);
+    return {
+      endpoint: record.endpoint,
+      ...(record.replica === undefined ? {} : { replica: record.replica.name }),
+      state: record.paused ? (isSettled(now) ? 'paused' : 'pausing') : 'serving',
+      ...(version === undefined ? {} : { version }),
+      calls: now.calls,
+      ...(record.paused ? { mode: record.mode } : {}),
+      by: record.by,
+      since: record.since,
+    };
+  }
+
+  async #inFlight(record: EndpointRecord): Promise<InFlight> {
+    const { store, pressure } = this.#options;
+    return inFlightOf(record, await store.endpoints.calls(), pressure().users());
+  }
+
+  async #nothingInFlight(record: EndpointRecord, seconds: number, signal: AbortSignal): Promise<InFlight> {
+    const { changes } = this.#options;
+    const end = performance.now() + seconds * 1000;
+    let wake: (() => void) | undefined;
+    let news = false;
+    const onNews = (): void => {
+      news = true;
+      wake?.();
+    };
+    const unwatch = [changes.on(ENDPOINT_CALLS, onNews), changes.on(ENDPOINTS_CHANGED, onNews)];
+    signal.addEventListener('abort', onNews);
+    try {
+      for (;;) {
+        news = false;
+        const now = await this.#inFlight(record);
+        if (isSettled(now)) return now;
+        const current = await this.#options.store.endpoints.list();
+        const mine = current.find(
+          (one) => one.endpoint === record.endpoint && one.replica?.name === record.replica?.name,
+        );
+        if (mine?.paused !== true)
+          throw new StudioError('conflict', `${mine?.by ?? 'Somebody'} resumed ${record.endpoint} during the pause.`);
+        if (signal.aborted) throw new StudioError('cancelled', `Nobody waits for the pause of ${record.endpoint}.`);
+        const left = end - performance.now();
+        if (left <= 0) throw tooLong(record, now, seconds);
+        if (news) continue;
+        await new Promise<void>((resolve) => {
+          const timer = setTimeout(resolve, Math.min(left, LOOK_EVERY_MS));
+          wake = () => {
+            clearTimeout(timer);
+            resolve();
+          };
+        });
+        wake = undefined;
+      }
+    } finally {
+      for (const stop of unwatch) stop();
+      signal.removeEventListener('abort', onNews);
+    }
+  }
+
+  #inUse(): Set<string> {
+    return new Set([...this.#options.pressure().known().keys()].map(endpointKey));
+  }
+
+  #batchesOf(endpoint: string): string[] {
+    return [...this.#options.pressure().users()].flatMap(([batch, use]) => (isUsing(use, endpoint) ? [batch] : []));
+  }
+}
+
+function isSettled({ calls, unconfirmed }: InFlight): boolean {
+  return calls === 0 && unconfirmed === 0;
+}
+
+function tooLong({ endpoint }: EndpointRecord, { calls, unconfirmed }: InFlight, seconds: number): StudioError {
+  const what = [
+    ...(calls > 0 ? [`${plural(calls, 'call')} still in flight`] : []),
+    ...(unconfirmed > 0 ? [`${plural(unconfirmed, 'worker')} did not confirm`] : []),
+  ];
+  return new StudioError('unavailable', `${endpoint} is not paused after ${seconds} s: ${what.join(', ')}.`, {
+    hint: 'No new call starts. Send the request again to wait longer, with mode `abort`, or with state `serving`.',
+    details: { calls, unconfirmed },
+  });
+}
+
+function announcedOf(records: readonly EndpointRecord[]): Announced {
+  return {
+    rev: Math.max(0, ...records.map(({ rev }) => rev)),
+    endpoints: records.map(({ endpoint, replica, paused, mode, version, versionRev }) => ({
+      endpoint,
+      ...(replica === undefined ? {} : { replica: replica.url }),
+      ...(paused ? { paused: mode } : {}),
+      ...(version === undefined ? {} : { version }),
+      version_rev: versionRev,
+    })),
+  };
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,43 @@
+import type { ServerInfo } from '../../protocol/client.ts';
+import type { ReplicaSource } from '../../protocol/replicas.ts';
+
+/** A worker's session, as far as permits are concerned. */
+export interface Caller {
+  readonly session: string;
+  readonly batch: string;
+  /** Rollouts that could make calls now; excludes held ones. */
+  readonly running: number;
+}
+
+export interface EndpointReport {
+  readonly what: 'ok' | 'busy' | 'down';
+  readonly retry_after_ms?: number | undefined;
+  readonly text?: string | undefined;
+  /** Number of calls this reports; 1 by default. */
+  readonly count?: number | undefined;
+}
+
+export interface BackPressureOptions {
+  readonly callers: () => readonly Caller[];
+  /** Called when shares may have changed a lot and should be sent now. */
+  readonly changed: () => void;
+  /** Source of the replicas behind endpoints; without it, each endpoint is one server. */
+  readonly replicas?: ReplicaSource | undefined;
+  /**
+   * Called once for each batch that uses an endpoint when the endpoint does not respond for a while, when it responds
+   * again, and when one of its replicas appears or disappears.
+   */
+  readonly trouble?: (batch: string, endpoint: string, text: string) => void;
+  /** Returns an endpoint for display, without secrets. Called while a batch uses the endpoint. */
+  readonly label?: (endpoint: string) => string;
+  /** Returns the URL and headers for the metrics of a `demo:` endpoint of the server's own demo model. */
+  readonly demo: (
+    endpoint: string,
+  ) => { readonly url: string; readonly headers: Readonly<Record<string, string>> } | undefined;
+  /** Returns what was announced about an endpoint, or about one of its replicas. */
+  readonly announced?: (
+    endpoint: string,
+    replica?: string,
+  ) => Pick<ServerInfo['endpoints'][number], 'pause' | 'weights'>;
+  readonly now?: () => number;
+}
