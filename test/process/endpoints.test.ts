@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
 import type { EventOf } from '../../src/trace/schema.ts';
 import { answerText, chatEndpoint, type FakeEndpoint } from '../support/endpoint.ts';
-import { plainSubmission, TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
+import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
 const PATIENCE_MS = 60_000;
@@ -59,8 +59,8 @@ class HeldModel implements AsyncDisposable {
     }
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.#endpoint[Symbol.asyncDispose]();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#endpoint[Symbol.asyncDispose]();
   }
 }
 

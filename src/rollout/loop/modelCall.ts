@@ -216,7 +216,6 @@ export class ModelCaller {
       const caller = { path, call: this.#calls };
       const watched = (): boolean => recorder.watched === true;
       const context = { signal: stop.signal, caller, watched, onDelta, onWait, onRequest };
-
       return await stop.race(client.complete(request, context));
     } finally {
       onWait(false);

@@ -174,37 +174,27 @@ export class EndpointControl {
   async #nothingInFlight(record: EndpointRecord, seconds: number, signal: AbortSignal): Promise<InFlight> {
     const { changes } = this.#options;
     const end = performance.now() + seconds * 1000;
-    let wake: (() => void) | undefined;
-    let news = false;
-    const onNews = (): void => {
-      news = true;
-      wake?.();
-    };
+    let changed = Promise.withResolvers<undefined>();
+    const onNews = (): void => changed.resolve(undefined);
     const unwatch = [changes.on(ENDPOINT_CALLS, onNews), changes.on(ENDPOINTS_CHANGED, onNews)];
     signal.addEventListener('abort', onNews);
     try {
       for (;;) {
-        news = false;
+        changed = Promise.withResolvers();
         const now = await this.#inFlight(record);
-        if (isSettled(now)) return now;
         const current = await this.#options.store.endpoints.list();
         const mine = current.find(
           (one) => one.endpoint === record.endpoint && one.replica?.name === record.replica?.name,
         );
         if (mine?.paused !== true)
           throw new StudioError('conflict', `${mine?.by ?? 'Somebody'} resumed ${record.endpoint} during the pause.`);
+        if (isSettled(now)) return now;
         if (signal.aborted) throw new StudioError('cancelled', `Nobody waits for the pause of ${record.endpoint}.`);
         const left = end - performance.now();
         if (left <= 0) throw tooLong(record, now, seconds);
-        if (news) continue;
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, Math.min(left, LOOK_EVERY_MS));
-          wake = () => {
-            clearTimeout(timer);
-            resolve();
-          };
-        });
-        wake = undefined;
+        const timer = setTimeout(onNews, Math.min(left, LOOK_EVERY_MS));
+        await changed.promise;
+        clearTimeout(timer);
       }
     } finally {
       for (const stop of unwatch) stop();
