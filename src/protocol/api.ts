@@ -13,13 +13,13 @@ import {
   batchPage,
   batchRow,
   blobTexts,
-  type CreateBatch,
   eventPage,
   type Fork,
   type ForkReply,
   forkReply,
   httpError,
   MAX_BLOB_TEXTS,
+  type NewBatchBody,
   type RolloutPage,
   rolloutInfo,
   rolloutPage,
@@ -71,7 +71,7 @@ export class Api {
     return (await this.#json('POST', '/v1/tickets', ticketReply, { edit }, signal)).ticket;
   }
 
-  createBatch(batch: CreateBatch, signal?: AbortSignal): Promise<BatchRow> {
+  createBatch(batch: NewBatchBody, signal?: AbortSignal): Promise<BatchRow> {
     return this.#json('POST', '/v1/batches', batchRow, batch, signal);
   }
 

@@ -7,6 +7,7 @@ import { forkEdit } from '../config/submission.ts';
 import { forkPoint, type TraceEvent } from '../trace/schema.ts';
 import { type RolloutRow, rolloutRow } from '../trace/summary.ts';
 import { breakpoint } from './commands.ts';
+import { groupSettings } from './groups.ts';
 import { readOldHint } from './oldHint.ts';
 import { taskRecord } from './task.ts';
 import { lineage } from './worker.ts';
@@ -102,8 +103,12 @@ export const createBatch = z.object({
    * is then the hash of the source file.
    */
   imported: z.object({ name: z.string().min(1), attempts: int.min(1) }).optional(),
+  /** For trainers, which request groups of its tasks by `POST /v1/groups`: nothing runs on its own. Needs `open`. */
+  group: groupSettings.optional(),
 });
 export type CreateBatch = z.infer<typeof createBatch>;
+/** The body as clients may write it. */
+export type NewBatchBody = Omit<CreateBatch, 'group'> & { readonly group?: z.input<typeof groupSettings> };
 
 /** `POST /v1/batches/<id>/tasks`: `from` is the index of the first task, so the request can be repeated. */
 export const appendTasks = z.object({ from: int.min(0), tasks: z.array(taskRecord).max(1000) });
@@ -161,6 +166,8 @@ export const batchRow = z.object({
   parent: forkPoint.optional(),
   /** ID of the batch whose rollouts it scores again. */
   rescores: z.string().optional(),
+  /** Trainers request groups of it: its tasks may have different numbers of attempts. */
+  groups: z.literal(true).optional(),
   imported: z.boolean(),
   reason: z.string().optional(),
   /** Cursor of the summary rows. */

@@ -5,6 +5,7 @@ import type { TaskRecord } from '../trace/task.ts';
 /** A task as sent to servers and stored. */
 export const taskRecord: z.ZodType<TaskRecord> = z.object({
   id: z.string().min(1),
+  of: z.string().optional(),
   question: z.string(),
   answer: (z.unknown() as unknown as z.ZodType<Json>).optional(),
   files: z.array(z.object({ name: z.string(), sha: z.string(), bytes: z.number().int() })).optional(),

@@ -1,5 +1,6 @@
 import type { Json } from '../common/json.ts';
 import type { BatchPage, RolloutPage } from '../protocol/client.ts';
+import type { GroupPage, GroupRow } from '../protocol/groups.ts';
 import type { EventData, EventKind, RolloutEndStatus } from '../trace/schema.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
@@ -11,6 +12,8 @@ import * as commands from './logic/commands.ts';
 import { SqlEndpoints } from './logic/endpoints.ts';
 import { addBatchEvent, readEvents } from './logic/events.ts';
 import { gc } from './logic/gc.ts';
+import * as groups from './logic/groups/queries.ts';
+import { GroupAdder } from './logic/groups/requests.ts';
 import { importRollouts } from './logic/importing.ts';
 import { Leaser } from './logic/leaser.ts';
 import * as lists from './logic/lists.ts';
@@ -30,6 +33,8 @@ import type {
   BatchRecord,
   BlobStore,
   CommandRecord,
+  FinishedGroupRecord,
+  GroupRequest,
   ImportedRollout,
   Lease,
   NewBatch,
@@ -69,6 +74,7 @@ export class SqlStore implements Store {
   readonly #packer: Packer;
   readonly #appender: Appender;
   readonly #leaser: Leaser;
+  readonly #groups: GroupAdder;
 
   constructor(sql: Sql, blobs: CollectableBlobs, options: SqlStoreOptions) {
     this.kind = sql.dialect.kind;
@@ -82,6 +88,7 @@ export class SqlStore implements Store {
     this.#packer = new Packer(sql, options.packDelayMs);
     this.#appender = new Appender(sql, () => this.#packer.schedule());
     this.#leaser = new Leaser(sql);
+    this.#groups = new GroupAdder(sql);
     this.#packer.schedule(); // rollouts that ended before the previous server
   }
 
@@ -173,6 +180,38 @@ export class SqlStore implements Store {
 
   rowsSince(batch: string, rev: number, limit: number): Promise<RolloutRow[]> {
     return this.#sql.read((db) => lists.rowsSince(db, batch, rev, limit));
+  }
+
+  addGroup(batch: string, group: string, request: GroupRequest): Promise<GroupRow> {
+    return this.#groups.add({ batch, group, request });
+  }
+
+  groups(batch: string, page: { after?: number; limit: number; group?: string }): Promise<GroupPage> {
+    return this.#sql.read((db) => groups.listGroups(db, batch, page));
+  }
+
+  finishedGroups(batch: string, rev: number, limit: number): Promise<FinishedGroupRecord[]> {
+    return this.#sql.read((db) => groups.finishedGroups(db, batch, rev, limit));
+  }
+
+  cancelGroup(batch: string, group: string, why: string): Promise<boolean> {
+    return this.#sql.write((tx) => groups.cancelGroup(tx, batch, group, why));
+  }
+
+  expireGroups(batch: string): Promise<number | undefined> {
+    return this.#sql.write((tx) => groups.expireGroups(tx, batch));
+  }
+
+  nextDeadline(batch: string): Promise<number | undefined> {
+    return this.#sql.read((db) => groups.deadlineOf(db, batch));
+  }
+
+  groupCallbacks(): Promise<{ batch: string; rev: number }[]> {
+    return this.#sql.read((db) => groups.listCallbacks(db));
+  }
+
+  callbackSent(batch: string, rev: number): Promise<void> {
+    return this.#sql.write((tx) => groups.callbackSent(tx, batch, rev));
   }
 
   read(stream: string, after: number, maxBytes: number): Promise<{ seq: number; body: string }[]> {

@@ -4,6 +4,8 @@ import { oneLine } from '../common/text.ts';
 /** One problem of a dataset. */
 export interface TaskRecord {
   readonly id: string;
+  /** The dataset's task that this group of a trainer repeats. `id` is that of the group then. */
+  readonly of?: string;
   readonly question: string;
   readonly answer?: Json;
   /** Attachments, copied to the rollout's working directory before it starts. */
@@ -19,6 +21,11 @@ export interface TaskRecord {
 export interface ConversationMessage {
   readonly role: 'system' | 'user' | 'assistant';
   readonly text: string;
+}
+
+/** Returns the ID of a task in its dataset, which is what prompts, tools, worlds, and scorers know. */
+export function datasetId({ id, of }: Pick<TaskRecord, 'id' | 'of'>): string {
+  return of ?? id;
 }
 
 /** Returns the hashes of the blobs that a task needs. */

@@ -12,6 +12,7 @@ import { batchTests } from './store/batches.ts';
 import { blobTests } from './store/blobs.ts';
 import { commandTests } from './store/commands.ts';
 import { endpointTests } from './store/endpoints.ts';
+import { groupTests } from './store/groups.ts';
 import { podRolloutTests } from './store/podRollouts.ts';
 import { rescoringTests } from './store/rescoring.ts';
 import { sessionTests } from './store/sessions.ts';
@@ -23,6 +24,7 @@ const SUITES = [
   appendTests,
   settlingTests,
   rescoringTests,
+  groupTests,
   sessionTests,
   podRolloutTests,
   commandTests,

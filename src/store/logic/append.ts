@@ -1,7 +1,7 @@
-import { advanceProgress } from '../../trace/progress.ts';
-import type { EventOf, TraceEvent } from '../../trace/schema.ts';
+import type { TraceEvent } from '../../trace/schema.ts';
 import type { Transaction } from '../sql/sql.ts';
 import type { AppendRequest, AppendResult } from '../store.ts';
+import { advance } from './advance.ts';
 import type { Batch } from './batchState.ts';
 import { addBlobRefs } from './blobRefs.ts';
 import { type EventRun, insertRuns, runsOf } from './events.ts';
@@ -138,22 +138,4 @@ function validate(
 
 function refused(code: 'fenced' | 'gap' | 'tampered', durable: number, message: string): AppendResult {
   return { ok: false, code, durable, message };
-}
-
-/**
- * Applies events to the row of their rollout. A queued one stays queued until it ends: its worker was lost, and may
- * come back.
- */
-export function advance(rollout: RolloutRecordRow, events: readonly TraceEvent[]): void {
-  rollout.last = events.at(-1)?.seq ?? rollout.last;
-  rollout.progress = advanceProgress(rollout.progress, events);
-  const end = events.findLast((event): event is EventOf<'rollout.end'> => event.kind === 'rollout.end');
-  if (end !== undefined) {
-    rollout.state = 'ended';
-    rollout.outcome = end.data.status;
-    rollout.session = null;
-    rollout.guard = undefined;
-  } else if (rollout.state !== 'queued') {
-    rollout.state = rollout.progress.hold === undefined ? 'running' : 'held';
-  }
 }

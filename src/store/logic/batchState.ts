@@ -206,6 +206,7 @@ export function batchRow(batch: Batch): BatchRow {
     ...sideTokens(batch.side_input_tokens, batch.side_output_tokens),
     ...parentOf(spec),
     ...(spec.rescores === undefined ? {} : { rescores: spec.rescores.batch }),
+    ...(spec.group === undefined ? {} : { groups: true }),
     imported: spec.imported,
     ...(batch.reason === null ? {} : { reason: batch.reason }),
     rev: batch.rev,

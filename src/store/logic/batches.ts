@@ -7,6 +7,7 @@ import type { BatchProgress, NewBatch } from '../store.ts';
 import { type Batch, batchId, findBatch, lockBatch, noBatch, parentOf, saveBatches } from './batchState.ts';
 import { addBlobRefs } from './blobRefs.ts';
 import { addBatchEvent } from './events.ts';
+import { addCallback } from './groups/queries.ts';
 import { endIfDone, Ledger } from './ledger.ts';
 import { checkName } from './names.ts';
 import { readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
@@ -35,6 +36,7 @@ export async function createBatch(tx: Transaction, spec: NewBatch): Promise<void
   }
   await addBlobRefs(tx, batch.id, [...spec.blobs, spec.submission]);
   await addParents(tx, batch);
+  if (spec.group?.callback !== undefined) await addCallback(tx, batch.id);
   await addBatchEvent(tx, batch, 'batch.start', {
     name: spec.name,
     submission: spec.submission,
@@ -129,23 +131,24 @@ export async function setBreakpoints(tx: Transaction, name: string, breakpoints:
   });
 }
 
+/** Attempts of a batch that nothing has settled. A group that was handed out needs none any more. */
+const UNSETTLED =
+  'batch = ? AND newest = 1 AND settles = 0 AND state = 3 AND NOT EXISTS (SELECT 1 FROM trainer_group g ' +
+  'WHERE g.batch = rollout.batch AND g.task = rollout.task AND g.state <> 0)';
+
 /** See `Store.retry`. */
 export async function retry(tx: Transaction, name: string): Promise<number> {
   const id = await batchId(tx, name);
-  const rows = await tx.all(
-    `${SELECT_ROLLOUT} WHERE batch = ? AND newest = 1 AND settles = 0 AND state = 3 ORDER BY id${tx.dialect.forUpdate}`,
-    id,
-  );
+  const rows = await tx.all(`${SELECT_ROLLOUT} WHERE ${UNSETTLED} ORDER BY id${tx.dialect.forUpdate}`, id);
   const batch = await lockBatch(tx, name);
   if (batch.spec.imported) throw new StudioError('conflict', `Batch ${name} was imported, so it cannot be run again.`);
   const ledger = new Ledger(tx, new Map([[batch.id, batch]]));
   // Another server may have retried an attempt before the batch was locked.
   const unsettled = new Set(
-    (await tx.all('SELECT id FROM rollout WHERE batch = ? AND newest = 1 AND settles = 0 AND state = 3', id)).map(
-      (row) => int(row, 'id'),
-    ),
+    (await tx.all(`SELECT id FROM rollout WHERE ${UNSETTLED}`, id)).map((row) => int(row, 'id')),
   );
   const retried = rows.map(readRollout).filter((rollout) => unsettled.has(rollout.id));
+  await ledger.groups.load(retried, () => batch);
   for (const rollout of retried) ledger.queueRetry(rollout);
   if (retried.length > 0) {
     batch.endedAt = null;

@@ -7,6 +7,18 @@ const GRACE_MS = 60 * 60 * 1000;
 /** Rollouts removed per transaction. */
 const AT_ONCE = 200;
 
+/** Tables with rows of batches, apart from rollouts and events. */
+const OF_BATCH = [
+  'task',
+  'session',
+  'command',
+  'claim',
+  'pod_rollout',
+  'dataset_task',
+  'trainer_group',
+  'group_callback',
+];
+
 type GcOptions = {
   readonly olderThanMs?: number;
   readonly batches?: readonly string[];
@@ -114,8 +126,7 @@ async function remove(sql: Sql, id: number): Promise<void> {
   }
   await sql.write(async (tx) => {
     await tx.run('DELETE FROM event WHERE stream = ?', batchStream(id));
-    for (const table of ['task', 'session', 'command', 'claim', 'pod_rollout'])
-      await tx.run(`DELETE FROM ${table} WHERE batch = ?`, id);
+    for (const table of OF_BATCH) await tx.run(`DELETE FROM ${table} WHERE batch = ?`, id);
     await tx.run('DELETE FROM batch WHERE id = ?', id);
   });
 }

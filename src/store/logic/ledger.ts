@@ -4,6 +4,8 @@ import { int } from '../sql/row.ts';
 import type { Transaction } from '../sql/sql.ts';
 import { type Batch, isOpen, lockBatches, saveBatches } from './batchState.ts';
 import { addBatchEvent } from './events.ts';
+import type { Group } from './groups/groupState.ts';
+import { LedgerGroups } from './groups/ledgerGroups.ts';
 import {
   insertRollouts,
   type NewRollout,
@@ -26,10 +28,13 @@ export class Ledger {
   readonly #tries = new Map<Batch, NewRollout[]>();
   /** By batch and task index. */
   readonly #tasks = new Map<Batch, Map<number, { open: number; passed: number }>>();
+  /** The groups of trainers that they belong to. */
+  readonly groups: LedgerGroups;
 
   constructor(tx: Transaction, batches: Map<number, Batch>) {
     this.#tx = tx;
     this.#batches = batches;
+    this.groups = new LedgerGroups(tx);
   }
 
   /** Locks the batches of locked rollouts. */
@@ -56,11 +61,9 @@ export class Ledger {
   /** Queues another try after `rollout`, the newest try of its attempt. */
   queueRetry(rollout: RolloutRecordRow): void {
     this.change(rollout).newest = false;
-    const batch = this.batch(rollout.batch);
-    const tries = this.#tries.get(batch) ?? [];
     const { task, attempt, origin } = rollout;
-    tries.push({ name: newId('r', this.#tx.now), task, attempt, try: rollout.try + 1, origin });
-    this.#tries.set(batch, tries);
+    const name = newId('r', this.#tx.now);
+    this.#queue(this.batch(rollout.batch), { name, task, attempt, try: rollout.try + 1, origin });
   }
 
   /** Whether a rollout that ended with a result settles its attempt. */
@@ -70,21 +73,11 @@ export class Ledger {
 
   /** Saves everything. */
   async save(): Promise<void> {
-    for (const [rollout, before] of this.#before) {
-      const batch = this.batch(rollout.batch);
-      if (rollout.state === 'ended' && before.state !== 'ended') await this.#settle(batch, rollout);
-      // Counters follow the newest try only. A try that is no longer the newest has a queued one after it.
-      if (before.newest)
-        this.#move(batch, rollout.task, countNameOf(before), rollout.newest ? countNameOf(rollout) : 'queued');
-      batch.steps += rollout.progress.steps - before.progress.steps;
-      batch.input_tokens += rollout.progress.input_tokens - before.progress.input_tokens;
-      batch.output_tokens += rollout.progress.output_tokens - before.progress.output_tokens;
-      const [side, sideBefore] = [rollout.progress.side, before.progress.side];
-      batch.side_input_tokens += (side?.input_tokens ?? 0) - (sideBefore?.input_tokens ?? 0);
-      batch.side_output_tokens += (side?.output_tokens ?? 0) - (sideBefore?.output_tokens ?? 0);
-    }
-    if (this.#before.size > 0) await saveRollouts(this.#tx, this.#before, (id) => this.batch(id));
+    await this.groups.load(this.#before.keys(), (id) => this.batch(id));
+    await this.#apply(this.#before);
     for (const [batch, tries] of this.#tries) await insertRollouts(this.#tx, batch, tries, 'queued');
+    for (const cut of (await this.groups.conclude()).values()) await this.#apply(cut);
+    await this.groups.save();
     for (const [batch, tasks] of this.#tasks) {
       for (const [task, { open, passed }] of tasks) {
         if (open !== 0 || passed !== 0) {
@@ -102,14 +95,35 @@ export class Ledger {
     await saveBatches(this.#tx, this.#batches.values());
   }
 
+  /** Applies the consequences of changes, and saves the rollouts. `changes`: each with its previous state. */
+  async #apply(changes: ReadonlyMap<RolloutRecordRow, RolloutRecordRow>): Promise<void> {
+    for (const [rollout, before] of changes) {
+      const batch = this.batch(rollout.batch);
+      if (rollout.state === 'ended' && before.state !== 'ended') await this.#settle(batch, rollout);
+      if (rollout.state !== before.state) this.groups.moved(batch, rollout);
+      // Counters follow the newest try only. A try that is no longer the newest has a queued one after it.
+      if (before.newest)
+        this.#move(batch, rollout.task, countNameOf(before), rollout.newest ? countNameOf(rollout) : 'queued');
+      batch.steps += rollout.progress.steps - before.progress.steps;
+      batch.input_tokens += rollout.progress.input_tokens - before.progress.input_tokens;
+      batch.output_tokens += rollout.progress.output_tokens - before.progress.output_tokens;
+      const [side, sideBefore] = [rollout.progress.side, before.progress.side];
+      batch.side_input_tokens += (side?.input_tokens ?? 0) - (sideBefore?.input_tokens ?? 0);
+      batch.side_output_tokens += (side?.output_tokens ?? 0) - (sideBefore?.output_tokens ?? 0);
+    }
+    if (changes.size > 0) await saveRollouts(this.#tx, changes, (id) => this.batch(id));
+  }
+
   /**
    * Settles an attempt, for good, with its first rollout that ends without infrastructure failure, cancellation, or
    * edits.
    */
   async #settle(batch: Batch, rollout: RolloutRecordRow): Promise<void> {
     if (rollout.outcome === 'cancelled') return;
+    const group = this.groups.find(batch, rollout.task);
+    const isOver = batch.stopping !== null || (group !== undefined && group.state !== 'open');
     if (rollout.outcome === 'infrastructure') {
-      if (batch.spec.imported || batch.stopping !== null) return;
+      if (batch.spec.imported || isOver) return;
       const row = await this.#tx.get(
         'SELECT count(*) AS n FROM rollout WHERE batch = ? AND task = ? AND attempt = ? AND outcome = 3',
         batch.id,
@@ -118,15 +132,35 @@ export class Ledger {
       );
       // Counts earlier tries; this one is not saved yet.
       if (row !== undefined && int(row, 'n') < batch.spec.retries) this.queueRetry(rollout);
+      else if (group !== undefined) this.#replace(batch, group);
       return;
     }
     if (isRepeated(batch, rollout)) {
-      if (batch.stopping === null) this.queueRetry(rollout);
+      if (!isOver) this.queueRetry(rollout);
       return;
     }
     rollout.settles = true;
+    if (group?.state === 'open' && Number.isFinite(rollout.progress.reward)) group.scored += 1;
     if (rollout.outcome === 'truncated') batch.truncated += 1;
     await this.#markDuplicates(rollout);
+  }
+
+  /** Queues a new member in place of one whose tries were all lost to infrastructure. Once per member at most. */
+  #replace(batch: Batch, group: Group): void {
+    if (group.replaced >= group.size + group.extra) return;
+    group.replaced += 1;
+    group.members += 1;
+    const { task, members: attempt } = group;
+    this.#queue(batch, { name: newId('r', this.#tx.now), task, attempt, try: 1 });
+    batch.counts.queued += 1;
+    this.#count(batch, task, 1, 0);
+  }
+
+  #queue(batch: Batch, rollout: NewRollout): void {
+    const { priority } = this.groups.find(batch, rollout.task)?.request ?? {};
+    const tries = this.#tries.get(batch) ?? [];
+    tries.push(priority === undefined ? rollout : { ...rollout, priority });
+    this.#tries.set(batch, tries);
   }
 
   /** Marks duplicates: of equal trajectories of a task, the one with the lowest attempt is the original. */
@@ -161,6 +195,8 @@ export class Ledger {
 
   #count(batch: Batch, task: number, open: number, passed: number): void {
     if (open === 0 && passed === 0) return;
+    const group = this.groups.find(batch, task);
+    if (group !== undefined) group.open += open;
     const tasks = this.#tasks.get(batch) ?? new Map<number, { open: number; passed: number }>();
     this.#tasks.set(batch, tasks);
     const counts = tasks.get(task) ?? { open: 0, passed: 0 };

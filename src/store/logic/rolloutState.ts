@@ -197,6 +197,8 @@ export interface NewRollout {
   readonly attempt: number;
   readonly try: number;
   readonly origin?: Origin | undefined;
+  /** Of its group, if a trainer requested it. Higher goes first. */
+  readonly priority?: number;
 }
 
 const INSERTED = [
@@ -230,7 +232,6 @@ export async function insertRollouts(
   rollouts: readonly NewRollout[],
   state: 'queued' | 'running',
 ): Promise<void> {
-  const breadth = batch.spec.order === 'breadth';
   const epoch = state === 'queued' ? 0 : 1;
   const progress = (first: number): string =>
     progressText({ progress: EMPTY_PROGRESS, guard: state === 'queued' ? { from: first, open: {} } : undefined });
@@ -249,8 +250,7 @@ export async function insertRollouts(
     0,
     null,
     null,
-    breadth ? rollout.attempt : rollout.task,
-    breadth ? rollout.task : rollout.attempt,
+    ...queuePlace(batch, rollout),
     ++batch.rev,
     null,
     null,
@@ -258,6 +258,15 @@ export async function insertRollouts(
     progress(firstSeq(batch, rollout.origin)),
   ]);
   await tx.insert(ROLLOUT, INSERTED, rows);
+}
+
+/** Numbers of a group's attempts are smaller. */
+const ATTEMPTS = 2 ** 20;
+
+/** Returns the two numbers by which the queue is sorted. Groups run one after another, so that each ends early. */
+function queuePlace(batch: Batch, { task, attempt, priority }: NewRollout): [number, number] {
+  if (batch.spec.group !== undefined) return [-(priority ?? 0), task * ATTEMPTS + attempt];
+  return batch.spec.order === 'breadth' ? [attempt, task] : [task, attempt];
 }
 
 /**

@@ -8,6 +8,7 @@ import type { Reader, Sql, Transaction } from '../sql/sql.ts';
 import type { Origin, RescoredTask } from '../store.ts';
 import { type Batch, findBatch, lockBatch, noBatch, saveBatches } from './batchState.ts';
 import { addBlobRefs } from './blobRefs.ts';
+import { addDatasetTasks } from './groups/dataset.ts';
 import { checkTaskId } from './names.ts';
 import { insertRollouts, lineageOf, type NewRollout, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
 
@@ -45,6 +46,11 @@ async function addAll(sql: Sql, name: string, from: number, tasks: readonly NewT
 /** Adds at least one of `tasks`. Returns how many were added. */
 async function addSome(tx: Transaction, name: string, from: number, tasks: readonly NewTask[]): Promise<number> {
   const batch = await lockBatch(tx, name);
+  if (batch.spec.group !== undefined) {
+    const some = tasks.slice(0, ROLLOUTS_AT_ONCE).map(({ task }) => task);
+    await addDatasetTasks(tx, batch, from, some);
+    return some.length;
+  }
   if (from > batch.tasks)
     throw new StudioError('conflict', `Tasks ${batch.tasks} to ${from - 1} of batch ${name} are missing.`, {
       details: { next: batch.tasks },
@@ -160,7 +166,8 @@ function attemptsOf(from: number, tasks: number, attempts: number): Omit<NewRoll
   }));
 }
 
-function withNames(rollouts: readonly Omit<NewRollout, 'name'>[], now: number): NewRollout[] {
+/** Gives new rollouts their IDs. */
+export function withNames(rollouts: readonly Omit<NewRollout, 'name'>[], now: number): NewRollout[] {
   const names = new Set<string>(); // IDs of the same millisecond have few random bits and may collide
   while (names.size < rollouts.length) names.add(newId('r', now));
   const unused = names.values();

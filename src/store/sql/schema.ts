@@ -7,7 +7,7 @@
  */
 import type { Table } from './sql.ts';
 
-export const STORE_VERSION = 7;
+export const STORE_VERSION = 8;
 
 export const BATCH = {
   name: 'batch',
@@ -151,6 +151,46 @@ export const POD_ROLLOUT = {
   columns: { batch: 'int', pod: 'text', rollout: 'text' },
 } as const satisfies Table;
 
+/** A task of an open batch whose groups trainers request. It has no attempts. */
+export const DATASET_TASK = {
+  name: 'dataset_task',
+  columns: { batch: 'int', idx: 'int', name: 'text', record: 'text' },
+} as const satisfies Table;
+/**
+ * A group that a trainer requested: the attempts of `task`. `request`: what the trainer sent, as JSON. `members`:
+ * number of attempts it has got so far; `scored` and `open`: how many of them have a reward, and have not ended. `rev`: its
+ * place in the feed, once it has ended; `result`: who counts, and who does not, as JSON.
+ */
+export const TRAINER_GROUP = {
+  name: 'trainer_group',
+  columns: {
+    id: 'int',
+    batch: 'int',
+    task: 'int',
+    name: 'text',
+    request: 'text',
+    size: 'int',
+    extra: 'int',
+    min_usable: 'int',
+    members: 'int',
+    scored: 'int',
+    open: 'int',
+    replaced: 'int',
+    state: 'int',
+    why: 'text',
+    requested_at: 'int',
+    deadline_at: 'int',
+    ended_at: 'int',
+    rev: 'int',
+    result: 'text',
+  },
+} as const satisfies Table;
+/** The newest group of a batch that its callback has got, by `rev`. */
+export const GROUP_CALLBACK = {
+  name: 'group_callback',
+  columns: { batch: 'int', rev: 'int' },
+} as const satisfies Table;
+
 /** Values of `rollout.state`, and of `rollout.outcome` after its end. */
 export const STATES = ['queued', 'running', 'held', 'ended'] as const;
 export const OUTCOMES = ['done', 'truncated', 'cancelled', 'infrastructure'] as const;
@@ -174,6 +214,7 @@ export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [
   origins,
   blobPacks,
   endpoints,
+  groups,
 ];
 
 function firstVersion(d: Definitions): readonly string[] {
@@ -279,5 +320,27 @@ function endpoints(d: Definitions): readonly string[] {
     "INSERT INTO endpoint (name, replica) VALUES ('', '')", // counts the revisions
     `ALTER TABLE session ADD COLUMN endpoints_rev ${d.int} NOT NULL DEFAULT 0`,
     'ALTER TABLE session ADD COLUMN calls TEXT',
+  ];
+}
+
+function groups(d: Definitions): readonly string[] {
+  return [
+    `CREATE TABLE dataset_task (
+      batch ${d.int} NOT NULL, idx ${d.int} NOT NULL, name TEXT NOT NULL, record TEXT NOT NULL,
+      PRIMARY KEY (batch, idx)
+    )${d.clustered}`,
+    'CREATE UNIQUE INDEX dataset_task_name ON dataset_task (batch, name)',
+    `CREATE TABLE trainer_group (
+      id ${d.id}, batch ${d.int} NOT NULL, task ${d.int} NOT NULL, name TEXT NOT NULL, request TEXT NOT NULL,
+      size ${d.int} NOT NULL, extra ${d.int} NOT NULL, min_usable ${d.int} NOT NULL, members ${d.int} NOT NULL,
+      scored ${d.int} NOT NULL DEFAULT 0, open ${d.int} NOT NULL, replaced ${d.int} NOT NULL DEFAULT 0,
+      state ${d.int} NOT NULL DEFAULT 0, why TEXT, requested_at ${d.int} NOT NULL, deadline_at ${d.int},
+      ended_at ${d.int}, rev ${d.int}, result TEXT
+    )${d.table}`,
+    'CREATE UNIQUE INDEX trainer_group_task ON trainer_group (batch, task)',
+    'CREATE UNIQUE INDEX trainer_group_name ON trainer_group (batch, name)',
+    'CREATE UNIQUE INDEX trainer_group_rev ON trainer_group (batch, rev) WHERE rev IS NOT NULL',
+    'CREATE INDEX trainer_group_deadline ON trainer_group (batch, deadline_at) WHERE state = 0',
+    `CREATE TABLE group_callback (batch ${d.int} NOT NULL PRIMARY KEY, rev ${d.int} NOT NULL)${d.clustered}`,
   ];
 }

@@ -1,0 +1,316 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import { StudioError } from '../../../src/common/errors.ts';
+import type { GroupSettings } from '../../../src/protocol/groups.ts';
+import type { GroupRequest, Lease, NewBatch, Store } from '../../../src/store/store.ts';
+import { eventsOf, finish, newBatch, newSession, task, tasks } from '../../support/trajectories.ts';
+import type { Subject } from './suite.ts';
+
+const LOST = { status: 'infrastructure', passed: null, reward: null } as const;
+
+function request(over: Partial<GroupRequest> = {}): GroupRequest {
+  return { task: 't0', size: 2, extra: 0, min_usable: 2, priority: 0, ...over };
+}
+
+/** An open batch for groups with a dataset, and a session for it. */
+async function groupBatch(store: Store, over: Partial<NewBatch> = {}): Promise<{ batch: string; session: string }> {
+  const group: GroupSettings = { size: 2, extra: 0, estimator: 'ms_swift' };
+  const spec = newBatch({ group, retries: 0, ...over });
+  await store.createBatch(spec);
+  await store.addTasks(spec.id, 0, tasks(3));
+  const session = newSession(spec.id);
+  await store.openSession(session);
+  return { batch: spec.id, session: session.session };
+}
+
+async function groupOf(store: Store, batch: string, group: string) {
+  const { groups } = await store.groups(batch, { group, limit: 10 });
+  assert.equal(groups.length, 1);
+  return groups[0]!;
+}
+
+const inOrder = (leases: readonly Lease[]): string[] => leases.map((lease) => `${lease.task.id}.${lease.attempt}`);
+
+async function countsOf(store: Store, batch: string): Promise<Record<string, number>> {
+  const { counts } = (await store.batch(batch))!.row;
+  return Object.fromEntries(Object.entries(counts).filter(([, n]) => n > 0));
+}
+
+export function groupTests(subject: Subject): void {
+  describe('groups', () => {
+    it('repeat a task of the dataset, which has no attempts itself', async () => {
+      const store = subject.store();
+      const { batch, session } = await groupBatch(store);
+      assert.deepEqual(await countsOf(store, batch), {});
+      const row = await store.addGroup(batch, 'step-1', request());
+      assert.deepEqual([row.task, row.index, row.state, row.open, row.scored], ['t0', 0, 'open', 2, 0]);
+      await store.addGroup(batch, 'step-2', request());
+      assert.deepEqual(await countsOf(store, batch), { queued: 4 });
+      const leases = await store.lease(session, 10);
+      assert.deepEqual(inOrder(leases), ['step-1.1', 'step-1.2', 'step-2.1', 'step-2.2']);
+      assert.deepEqual(leases[0]!.task, { ...task('t0'), id: 'step-1', of: 't0' });
+      const { tasks: listed } = await store.tasks(batch, { limit: 10 });
+      assert.deepEqual(
+        listed.map(({ id, of }) => [id, of]),
+        [
+          ['step-1', 't0'],
+          ['step-2', 't0'],
+        ],
+      );
+    });
+
+    it('are requested once, whoever repeats it, and with one content', async () => {
+      const [store, other] = [subject.store(), subject.other()];
+      const { batch } = await groupBatch(store);
+      const rows = await Promise.all(
+        Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? store : other).addGroup(batch, 'same', request())),
+      );
+      assert.equal(new Set(rows.map(({ index }) => index)).size, 1);
+      assert.deepEqual(await countsOf(store, batch), { queued: 2 });
+      await assert.rejects(
+        other.addGroup(batch, 'same', request({ size: 3, min_usable: 3, task: 't1' })),
+        (error) =>
+          StudioError.is(error, 'conflict') &&
+          error.message === `Group same already exists in batch ${batch} with another task, size, min_usable.`,
+      );
+      const whole = task('own', { answer: '42', meta: { level: 1 } });
+      await store.addGroup(batch, 'whole', request({ task: whole }));
+      await store.addGroup(batch, 'whole', request({ task: structuredClone(whole) }));
+      await assert.rejects(
+        store.addGroup(batch, 'whole', request({ task: { ...whole, answer: '43' } })),
+        /another task/,
+      );
+      assert.equal((await groupOf(store, batch, 'whole')).task, 'own');
+    });
+
+    it('are refused for unknown tasks and batches, and by batches that are sealed or not for groups', async () => {
+      const store = subject.store();
+      const { batch } = await groupBatch(store);
+      const refused = (name: string, over: Partial<GroupRequest>, code: 'conflict' | 'not_found', text: RegExp) =>
+        assert.rejects(
+          store.addGroup(name, 'g', request(over)),
+          (error) => StudioError.is(error, code) && text.test(error.message),
+        );
+      await refused('bunknown', {}, 'not_found', /no batch bunknown/);
+      await refused(batch, { task: 'missing' }, 'not_found', /no task "missing"/);
+      const plain = newBatch();
+      await store.createBatch(plain);
+      await refused(plain.id, {}, 'conflict', /was not created for groups/);
+      // One that is refused does not affect those that arrive with it.
+      const [first, second] = await Promise.allSettled([
+        store.addGroup(batch, 'bad', request({ task: 'missing' })),
+        store.addGroup(batch, 'good', request()),
+      ]);
+      assert.deepEqual([first.status, second.status], ['rejected', 'fulfilled']);
+      await store.seal(batch);
+      await refused(batch, {}, 'conflict', /is sealed/);
+      assert.equal((await store.addGroup(batch, 'good', request())).state, 'open', 'a repeat is answered');
+    });
+
+    it('are complete with the first members that have a reward; the others are cut', async () => {
+      const [store, other] = [subject.store(), subject.other()];
+      const { batch, session } = await groupBatch(store);
+      await store.addGroup(batch, 'g', request({ extra: 2 }));
+      const leases = await store.lease(session, 3);
+      await finish(other, batch, leases[1]!, { passed: false, steps: 2 });
+      assert.equal((await groupOf(store, batch, 'g')).scored, 1);
+      assert.deepEqual(await store.finishedGroups(batch, 0, 10), []);
+      await finish(store, batch, leases[0]!, {});
+      const [done] = await other.finishedGroups(batch, 0, 10);
+      assert.deepEqual(
+        [done!.row.state, done!.row.why, done!.members],
+        ['complete', undefined, [leases[0]!.rollout, leases[1]!.rollout]],
+      );
+      assert.deepEqual(
+        done!.cut.map(({ attempt, state }) => [attempt, state]),
+        [
+          [3, 'running'],
+          [4, 'queued'],
+        ],
+      );
+      // The queued one has ended; the worker of the other one is told.
+      const commands = await store.commandsFor(session);
+      assert.deepEqual(
+        commands.map(({ rollout, verb, args }) => [rollout, verb, args]),
+        [[leases[2]!.rollout, 'cancel', { reason: 'Group g is complete.' }]],
+      );
+      assert.deepEqual(await countsOf(store, batch), { passed: 1, failed: 1, cancelled: 1, running: 1 });
+      await finish(store, batch, leases[2]!, { status: 'cancelled', passed: null, reward: null });
+      assert.deepEqual(await countsOf(store, batch), { passed: 1, failed: 1, cancelled: 2 });
+      assert.equal(await store.retry(batch), 0, 'a group that was handed out needs no members');
+      assert.equal((await store.finishedGroups(batch, done!.rev, 10)).length, 0);
+      await store.seal(batch);
+      assert.equal((await store.batch(batch))!.row.state, 'ended');
+    });
+
+    it('do not get back a cut member whose worker is lost', async () => {
+      const store = subject.store();
+      const { batch, session } = await groupBatch(store);
+      await store.addGroup(batch, 'g', request({ size: 1, extra: 1, min_usable: 1 }));
+      const [first, second] = await store.lease(session, 2);
+      await finish(store, batch, first!, {});
+      await store.endSession(session, 'the pod is gone');
+      assert.deepEqual(await countsOf(store, batch), { passed: 1, cancelled: 1 });
+      assert.equal((await eventsOf(store, second!.rollout)).at(-1)?.kind, 'rollout.end');
+    });
+
+    it('replace members that infrastructure lost: by a new try, then by a new member', async () => {
+      const store = subject.store();
+      const { batch, session } = await groupBatch(store, { retries: 1 });
+      await store.addGroup(batch, 'g', request());
+      const [one, two] = await store.lease(session, 2);
+      await finish(store, batch, one!, {});
+      await finish(store, batch, two!, LOST);
+      const [again] = await store.lease(session, 5);
+      assert.deepEqual([again!.attempt, again!.try], [2, 2]);
+      await finish(store, batch, again!, LOST);
+      const [replacement] = await store.lease(session, 5);
+      assert.deepEqual([replacement!.attempt, replacement!.try], [3, 1]);
+      assert.deepEqual(await store.finishedGroups(batch, 0, 10), []);
+      await finish(store, batch, replacement!, { passed: false });
+      const [done] = await store.finishedGroups(batch, 0, 10);
+      assert.deepEqual(
+        [done!.row.state, done!.row.replaced, done!.members, done!.excluded],
+        ['complete', 1, [one!.rollout, replacement!.rollout], [again!.rollout]],
+      );
+      assert.deepEqual(await countsOf(store, batch), { passed: 1, failed: 1, infrastructure: 1 });
+    });
+
+    it('fail when they can no longer become usable, and say why', async () => {
+      const store = subject.store();
+      const { batch, session } = await groupBatch(store);
+      await store.addGroup(batch, 'g', request({ size: 1, min_usable: 1 }));
+      for (let n = 0; n < 2; n++) {
+        const [lease] = await store.lease(session, 5);
+        await finish(store, batch, lease!, LOST);
+      }
+      const [lost] = await store.finishedGroups(batch, 0, 10);
+      assert.equal(lost!.row.state, 'failed');
+      assert.equal(
+        lost!.row.why,
+        'It can no longer become complete: 0 of 1 members have a reward (2 lost to infrastructure).',
+      );
+      // A reward that is no number is none, and never 0.
+      await store.addGroup(batch, 'h', request({ size: 2, extra: 1, min_usable: 1 }));
+      const leases = await store.lease(session, 5);
+      await finish(store, batch, leases[0]!, { passed: null, reward: null });
+      await finish(store, batch, leases[1]!, { passed: true, reward: null });
+      await finish(store, batch, leases[2]!, { passed: false, reward: 0 });
+      const [short] = await store.finishedGroups(batch, lost!.rev, 10);
+      assert.deepEqual([short!.row.state, short!.members], ['short', [leases[2]!.rollout]]);
+      assert.equal(
+        short!.row.why,
+        'It can no longer become complete: 1 of 2 members have a reward (2 without a reward).',
+      );
+    });
+
+    it('end at their deadline, with what they have by then', async () => {
+      const store = subject.store();
+      const { batch, session } = await groupBatch(store);
+      assert.equal(await store.nextDeadline(batch), undefined);
+      for (const [group, minUsable] of [
+        ['usable', 1],
+        ['useless', 2],
+      ] as const)
+        await store.addGroup(batch, group, request({ min_usable: minUsable, deadline_s: 0.05 }));
+      await store.addGroup(batch, 'later', request({ deadline_s: 3600 }));
+      const leases = await store.lease(session, 3);
+      await finish(store, batch, leases[0]!, {});
+      await finish(store, batch, leases[2]!, {});
+      const due = (await groupOf(store, batch, 'useless')).deadline_at!;
+      while ((await store.now()) < due) await sleep(5);
+      const next = await store.expireGroups(batch);
+      assert.equal(next, (await groupOf(store, batch, 'later')).deadline_at);
+      const done = await store.finishedGroups(batch, 0, 10);
+      assert.deepEqual(
+        done.map(({ row, members, cut }) => [row.group, row.state, row.why, members.length, cut.length]),
+        [
+          ['usable', 'short', 'Its deadline passed: 1 of 2 members have a reward (1 cut off).', 1, 1],
+          ['useless', 'failed', 'Its deadline passed: 1 of 2 members have a reward (1 cut off).', 1, 1],
+        ],
+      );
+      assert.deepEqual(
+        (await store.commandsFor(session)).map(({ rollout }) => rollout),
+        [leases[1]!.rollout],
+      );
+      assert.equal((await store.expireGroups(batch)) === next, true);
+    });
+
+    it('can be canceled, one or with their batch', async () => {
+      const [store, other] = [subject.store(), subject.other()];
+      const { batch, session } = await groupBatch(store);
+      await store.addGroup(batch, 'one', request());
+      await store.addGroup(batch, 'two', request());
+      await store.lease(session, 1);
+      assert.equal(await other.cancelGroup(batch, 'one', 'Cancelled by me.'), true);
+      assert.equal(await store.cancelGroup(batch, 'one', 'again'), false);
+      await assert.rejects(store.cancelGroup(batch, 'none', ''), (error) => StudioError.is(error, 'not_found'));
+      await store.stop(batch, 'Enough.');
+      await store.closeRollouts({ batch }, { status: 'cancelled', reason: 'Enough.' }, true);
+      assert.deepEqual(
+        (await store.finishedGroups(batch, 0, 10)).map(({ row }) => [row.group, row.state, row.why]),
+        [
+          ['one', 'cancelled', 'Cancelled by me: 0 of 2 members have a reward (2 cut off).'],
+          ['two', 'cancelled', 'Enough: 0 of 2 members have a reward (2 canceled).'],
+        ],
+      );
+      assert.equal((await store.batch(batch))!.row.state, 'ended');
+    });
+
+    it('run by priority, then in order of their requests', async () => {
+      const store = subject.store();
+      const { batch, session } = await groupBatch(store);
+      await store.addGroup(batch, 'low', request({ priority: -1 }));
+      await store.addGroup(batch, 'usual', request());
+      await store.addGroup(batch, 'high', request({ priority: 5 }));
+      const leases = await store.lease(session, 6);
+      assert.deepEqual(inOrder(leases), ['high.1', 'high.2', 'usual.1', 'usual.2', 'low.1', 'low.2']);
+    });
+
+    it('appear in the feed in the order in which they ended, to readers at any moment', async () => {
+      const [store, other] = [subject.store(), subject.other()];
+      const { batch, session } = await groupBatch(store);
+      const names = Array.from({ length: 30 }, (_, n) => `g${n}`);
+      await Promise.all(
+        names.map((name, n) => (n % 2 === 0 ? store : other).addGroup(batch, name, request({ task: `t${n % 3}` }))),
+      );
+      const leases = await store.lease(session, 60);
+      const seen: string[] = [];
+      let rev = 0;
+      const read = async (): Promise<void> => {
+        for (const group of await other.finishedGroups(batch, rev, 7)) {
+          assert.ok(group.rev > rev);
+          ({ rev } = group);
+          seen.push(group.row.group);
+        }
+      };
+      const finishing = Promise.all(leases.map((lease, n) => finish(n % 2 === 0 ? store : other, batch, lease, {})));
+      let isFinished = false;
+      finishing.then(
+        () => (isFinished = true),
+        () => (isFinished = true),
+      );
+      while (!isFinished) {
+        await read();
+        await setImmediate();
+      }
+      await finishing;
+      for (let before = -1; before < seen.length; ) {
+        before = seen.length;
+        await read();
+      }
+      assert.deepEqual(seen.toSorted(), names.toSorted());
+    });
+
+    it('are removed with their batch', async () => {
+      const store = await subject.fresh();
+      const { batch } = await groupBatch(store);
+      await store.addGroup(batch, 'g', request());
+      await store.stop(batch, 'Enough.');
+      await store.closeRollouts({ batch }, { status: 'cancelled', reason: 'Enough.' }, true);
+      assert.deepEqual((await store.gc({ batches: [batch], dryRun: false })).batches, [batch]);
+      await assert.rejects(store.groups(batch, { limit: 1 }), (error) => StudioError.is(error, 'not_found'));
+    });
+  });
+}
