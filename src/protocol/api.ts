@@ -30,6 +30,17 @@ import {
 } from './client.ts';
 import { type BatchCommand, type CommandReply, commandReply, type RolloutCommand } from './commands.ts';
 import { type EndpointInfo, endpointInfo, endpointList, type SetEndpoint } from './endpoints.ts';
+import {
+  type FinishedGroup,
+  finishedGroup,
+  type GroupPage,
+  type GroupRow,
+  groupPage,
+  groupRow,
+  type RequestGroup,
+  type TokenPage,
+  tokenPage,
+} from './groups.ts';
 import type { BlobBytes, ByteRange, Transport, WireReply } from './transport.ts';
 import type { Lineage } from './worker.ts';
 
@@ -174,6 +185,42 @@ export class Api {
     return this.#json('POST', `/v1/batches/${batch}/commands`, commandReply, command, signal);
   }
 
+  /** Requests a group of a batch. Idempotent by the group's ID. */
+  requestGroup(request: RequestGroup, signal?: AbortSignal): Promise<GroupRow> {
+    return this.#json('POST', '/v1/groups', groupRow, request, signal);
+  }
+
+  /** Lists the groups of a batch in order of their requests. */
+  groups(
+    batch: string,
+    page: { after?: number; limit?: number; group?: string } = {},
+    signal?: AbortSignal,
+  ): Promise<GroupPage> {
+    return this.#json('GET', `/v1/groups${query({ batch, ...page })}`, groupPage, undefined, signal);
+  }
+
+  /**
+   * Returns the groups of a batch that ended after a cursor, in the order in which they ended. `wait`: seconds to wait
+   * for the first one.
+   */
+  async finishedGroups(
+    batch: string,
+    page: { after?: string; limit?: number; wait?: number; estimator?: string } = {},
+    signal?: AbortSignal,
+  ): Promise<FinishedGroup[]> {
+    const path = `/v1/batches/${batch}/groups${query(page)}`;
+    const text = await (await this.#request('GET', path, undefined, signal)).text();
+    return text
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => validated(finishedGroup, line, `GET ${path}`));
+  }
+
+  /** Returns token records of a batch by task, attempt, and call. */
+  tokens(batch: string, page: { after?: string; limit?: number } = {}, signal?: AbortSignal): Promise<TokenPage> {
+    return this.#json('GET', `/v1/batches/${batch}/tokens${query(page)}`, tokenPage, undefined, signal);
+  }
+
   fork(fork: Fork, signal?: AbortSignal): Promise<ForkReply> {
     return this.#json('POST', '/v1/forks', forkReply, fork, signal);
   }
@@ -249,18 +296,7 @@ export class Api {
     signal: AbortSignal | undefined,
   ): Promise<T> {
     const response = await this.#request(method, path, body === undefined ? undefined : JSON.stringify(body), signal);
-    const text = await response.text();
-    const parsed = schema.safeParse(text === '' ? undefined : JSON.parse(text));
-    if (parsed.success) return parsed.data;
-    const issue = parsed.error.issues[0];
-    throw new StudioError(
-      'version',
-      `The server sent an unexpected response to ${method} ${path} (${issue?.path.join('.') ?? ''}: ` +
-        `${issue?.message ?? ''}).`,
-      {
-        hint: 'Use a client and a server of the same version.',
-      },
-    );
+    return validated(schema, await response.text(), `${method} ${path}`);
   }
 
   async #request(
@@ -280,6 +316,18 @@ export class Api {
     if (reply.status >= 200 && reply.status < 300) return reply;
     throw await readFailure(reply, `${method} ${path}`);
   }
+}
+
+/** Returns a value of a response. Throws StudioError `version` if it has another format. */
+function validated<T>(schema: z.ZodType<T>, text: string, call: string): T {
+  const parsed = schema.safeParse(text === '' ? undefined : JSON.parse(text));
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new StudioError(
+    'version',
+    `The server sent an unexpected response to ${call} (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}).`,
+    { hint: 'Use a client and a server of the same version.' },
+  );
 }
 
 async function readFailure(response: WireReply, call: string): Promise<StudioError> {

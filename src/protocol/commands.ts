@@ -48,7 +48,18 @@ export const rolloutVerb = z.enum(['hold', 'release', 'step', 'edit', 'inject', 
 /**
  * `note`: adds a bookmark or note to the batch stream; an empty text removes those with the same label and place.
  */
-const batchVerb = z.enum(['pause', 'resume', 'cancel', 'retry', 'rescore', 'label', 'seal', 'breakpoints', 'note']);
+const batchVerb = z.enum([
+  'pause',
+  'resume',
+  'cancel',
+  'retry',
+  'rescore',
+  'label',
+  'seal',
+  'breakpoints',
+  'note',
+  'cancel_group',
+]);
 
 /** The arguments of each verb. */
 export const verbArgs = {

@@ -125,8 +125,6 @@ const member = z.object({
   steps: int,
   output_tokens: int,
   ms: z.number().optional(),
-  /** Number of its rows. */
-  segments: int,
 });
 
 /** A member that ended without a reward. It is no part of any statistics. */

@@ -4,7 +4,7 @@ import { shortageOf } from '../common/shortage.ts';
 import type { CallTroubles } from '../trace/callTroubles.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
-import { type TaskRecord, withoutAnswer } from '../trace/task.ts';
+import { asInDataset, type TaskRecord, withoutAnswer } from '../trace/task.ts';
 import { PrefixDivergence } from './act/prefix.ts';
 import type { RolloutEnding } from './ending.ts';
 import { faultOf } from './faults.ts';
@@ -120,7 +120,7 @@ export async function taskToScore(
   if (partForScoring === undefined) return task;
   try {
     const { answer, meta = task.meta } = await life.race(partForScoring(life.signal));
-    return { ...withoutAnswer(task), meta, ...(answer === undefined ? {} : { answer }) };
+    return { ...asInDataset(withoutAnswer(task)), meta, ...(answer === undefined ? {} : { answer }) };
   } catch (error) {
     // Nothing is written after a cancellation or a loss.
     if (life.reason === undefined) throw error;

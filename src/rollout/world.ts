@@ -3,7 +3,7 @@ import { seedOf } from '../common/hash.ts';
 import { Serial } from '../common/serial.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
-import type { TaskRecord } from '../trace/task.ts';
+import { datasetId, type TaskRecord } from '../trace/task.ts';
 import { hasHappened, isRepeated } from '../trace/undone.ts';
 import type { Act, EffectResult } from './act/act.ts';
 import { worldKey } from './act/history.ts';
@@ -300,5 +300,5 @@ export class RolloutWorld {
 
 /** Returns the seed of a task's world: the same for all attempts. */
 export function worldSeed(task: TaskRecord, batchSeed: number): number {
-  return task.world?.seed ?? seedOf(batchSeed, task.id);
+  return task.world?.seed ?? seedOf(batchSeed, datasetId(task));
 }

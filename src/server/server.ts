@@ -22,6 +22,7 @@ import { Debuggers } from './clients/debuggers.ts';
 import { Deltas } from './clients/deltas.ts';
 import { EndpointControl } from './endpoints/control.ts';
 import { executorHost } from './executorHost.ts';
+import { BatchGroups } from './groups/batchGroups.ts';
 import { Router } from './http/router.ts';
 import { Listener, type Mount, type SecurePort } from './listener.ts';
 import { BackPressure } from './pressure/backPressure.ts';
@@ -185,12 +186,14 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       hub.watch(rollout, true);
     },
   });
+  const groups = new BatchGroups({ store, changes, log });
   const supervisor: Supervisor = new Supervisor({
     store,
     changes,
     hub,
     leasing,
     pressure,
+    groups,
     submissions,
     secrets,
     log,
@@ -297,6 +300,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   const closeParts = (): void => {
     idle.close();
     supervisor.close();
+    groups.close();
     leasing.close();
     hub.close();
     returns.close();
@@ -317,7 +321,10 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     late.executor = options.executor(
       executorHost({ services, hub, origins: options.advertise ?? [], listens: origin() }),
     );
-  if (options.readOnly !== true) await supervisor.start();
+  if (options.readOnly !== true) {
+    await supervisor.start();
+    await groups.start();
+  }
   const traces =
     options.traces === undefined ? undefined : openTraceExport({ store, changes, counters, log, ...options.traces });
   log(`${PRODUCT} listening on ${origin()}, store ${store.name}`);

@@ -28,6 +28,12 @@ export function datasetId({ id, of }: Pick<TaskRecord, 'id' | 'of'>): string {
   return of ?? id;
 }
 
+/** Returns a task as it is in its dataset. */
+export function asInDataset<T extends Pick<TaskRecord, 'id' | 'of'>>(task: T): T {
+  const { of, ...rest } = task;
+  return of === undefined ? task : ({ ...rest, id: of } as T); // without the optional field
+}
+
 /** Returns the hashes of the blobs that a task needs. */
 export function blobsOfTask({ files = [], messages }: Pick<TaskRecord, 'files' | 'messages'>): string[] {
   return [...files.map(({ sha }) => sha), ...(messages === undefined ? [] : [messages.sha])];

@@ -28,7 +28,7 @@ import { AbortedCall } from '../tools/modules/threadErrors.ts';
 import { toolSpecs } from '../tools/modules/toolSpecs.ts';
 import type { Answer, Sinks, WorkerThread } from '../tools/modules/workerThread.ts';
 import { ClassedError } from '../trace/classedError.ts';
-import { withoutAnswer } from '../trace/task.ts';
+import { asInDataset, withoutAnswer } from '../trace/task.ts';
 import { verdictOf } from './verdict.ts';
 
 /** Pools whose worlds have a verifier but no snapshots. */
@@ -132,7 +132,7 @@ class ModuleSession implements WorldSession {
     try {
       const answer = await thread.run(
         // Its tools run next to it, so it learns the expected answer only when it verifies.
-        { kind: 'open', task: withoutAnswer(input.task), seed: input.seed, from: input.from },
+        { kind: 'open', task: asInDataset(withoutAnswer(input.task)), seed: input.seed, from: input.from },
         { ...late.quiet(signal), mark: children.mark },
       );
       const session = opened.parse(JSON.parse(answer.text));

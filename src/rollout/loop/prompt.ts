@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Json, JsonObject } from '../../common/json.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Part } from '../../trace/schema.ts';
-import type { ConversationMessage, TaskRecord } from '../../trace/task.ts';
+import { type ConversationMessage, datasetId, type TaskRecord } from '../../trace/task.ts';
 import { toBase64 } from './base64.ts';
 
 const PLACEHOLDER = /\{\{\s*task\.([^{}\s]+)\s*\}\}/g;
@@ -25,7 +25,7 @@ function lookUp(task: TaskRecord, path: readonly string[]): Json | undefined {
   const [first, ...rest] = path;
   if (first === 'files') return rest.length === 0 ? (task.files ?? []).map((file) => file.name).join(', ') : undefined;
   const root: JsonObject = {
-    id: task.id,
+    id: datasetId(task),
     question: task.question,
     meta: task.meta,
     ...(task.answer === undefined ? {} : { answer: task.answer }),

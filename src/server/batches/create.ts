@@ -21,6 +21,7 @@ export async function createBatch(services: Services, request: CreateBatch): Pro
     throw new StudioError('conflict', `Batch ${request.batch} already exists with a different submission.`, {
       hint: 'Use another ID.',
     });
+  if (request.group !== undefined) checkGroups(request);
   await requireFiles(services, request.tasks);
   if (request.imported === undefined) await createRunnable(services, request, existing);
   else await createImported(services, request, request.imported);
@@ -28,6 +29,15 @@ export async function createBatch(services: Services, request: CreateBatch): Pro
   if (!request.open) await store.seal(request.batch);
   if (request.imported === undefined) supervisor.check(request.batch);
   return recordOf(services, request.batch);
+}
+
+function checkGroups({ open, debug, imported }: CreateBatch): void {
+  const problem = !open
+    ? 'It must be open, since its groups are requested later.'
+    : debug === true || imported !== undefined
+      ? 'It can be neither for a debugger nor imported.'
+      : undefined;
+  if (problem !== undefined) throw new StudioError('usage', `A batch for groups cannot be created. ${problem}`);
 }
 
 async function createRunnable(
@@ -50,13 +60,14 @@ async function createRunnable(
     id: request.batch,
     name: submission.name,
     submission: request.submission,
-    attempts: submission.attempts,
+    attempts: request.group === undefined ? submission.attempts : request.group.size + request.group.extra,
     order: submission.order,
     priority: submission.priority,
     retries: submission.retry.infrastructure,
     debug: request.debug ?? false,
     imported: false,
     blobs,
+    ...(request.group === undefined ? {} : { group: request.group }),
   });
   if (existing === undefined)
     await recordWarnings(services, request.batch, submission.env, request.secrets ?? {}, [

@@ -3,7 +3,6 @@
  * rollouts, evaluates the stop rules, and handles the end. All its state can be read from the store again, so it
  * continues after a restart and next to other servers.
  */
-
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorText } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
@@ -14,6 +13,7 @@ import type { Submission } from '../../config/submission.ts';
 import type { BatchRecord, Store } from '../../store/store.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import type { Changes } from '../changes.ts';
+import type { BatchGroups } from '../groups/batchGroups.ts';
 import type { BackPressure } from '../pressure/backPressure.ts';
 import { Throttle } from '../throttle.ts';
 import type { Hub } from '../workers/hub.ts';
@@ -44,6 +44,7 @@ interface SupervisorOptions {
   readonly hub: Hub;
   readonly leasing: Leasing;
   readonly pressure: BackPressure;
+  readonly groups: BatchGroups;
   readonly submissions: Submissions;
   readonly secrets: Secrets;
   readonly workers: WorkerSource | undefined;
@@ -242,6 +243,7 @@ export class Supervisor {
     tracked.throttle.close();
     clearTimeout(tracked.stopTimer);
     this.#options.pressure.release(id);
+    this.#options.groups.remove(id);
     this.#options.workers?.removeBatch(id);
   }
 
@@ -270,6 +272,7 @@ export class Supervisor {
     hub.sendBatchState(record, 'server');
     leasing.check(tracked.id);
     workers?.updateBatch(record, submission);
+    await this.#options.groups.check(record);
     if (record.stopping !== undefined) {
       this.#closeAfterGrace(tracked, record.stopping);
       return;

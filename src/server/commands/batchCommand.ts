@@ -10,6 +10,7 @@ import {
   rescoreArgs,
   verbArgs,
 } from '../../protocol/commands.ts';
+import { cancelGroupArgs } from '../../protocol/groups.ts';
 import { recordOf } from '../batches/create.ts';
 import { labelRollout } from '../batches/labels.ts';
 import { rescoreBatch } from '../batches/rescore.ts';
@@ -135,6 +136,17 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
       return {
         recordedArgs: label.note === undefined ? { ...label, note: null } : { ...label, note: label.note },
         apply: () => labelRollout(services, batch, label, request.by),
+      };
+    }
+    case 'cancel_group': {
+      const { group, reason } = parse(cancelGroupArgs, args, 'args');
+      return {
+        recordedArgs: { group, ...(reason === undefined ? {} : { reason }) },
+        apply: async () => {
+          const why = reason ?? `Canceled by ${request.by ?? 'a client'}.`;
+          const changed = await store.cancelGroup(batch, group, why);
+          return changed ? { changed: 1 } : { changed: 0, text: `Group ${group} has ended before.` };
+        },
       };
     }
     case 'rescore': {

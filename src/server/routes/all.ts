@@ -7,6 +7,7 @@ import type { SessionAccess } from '../workers/sessionAccess.ts';
 import { batchRoutes } from './batches.ts';
 import { blobRoutes } from './blobs.ts';
 import { endpointRoutes } from './endpoints.ts';
+import { groupRoutes } from './groups.ts';
 import { metricsRoutes } from './metrics.ts';
 import { type Programs, programRoutes } from './programs.ts';
 import { rolloutRoutes } from './rollouts.ts';
@@ -32,6 +33,7 @@ export function allRoutes(options: RoutesOptions): Route[] {
   const { services, tokens, access, quota, scrape, openMetrics, programs, pages } = options;
   return [
     ...batchRoutes(services),
+    ...groupRoutes(services),
     ...rolloutRoutes(services),
     ...blobRoutes(services, access, quota),
     ...serverRoutes(services),

@@ -1,4 +1,5 @@
 /** Composes what one rollout runs with: its job from the grant, and the implementations of its ports. */
+
 import { createHash } from 'node:crypto';
 import { isReplay } from '../../config/submission/replay.ts';
 import { DEFAULT_SANDBOX, replaysOf, type SubmittedModel } from '../../config/submission.ts';
@@ -14,6 +15,7 @@ import { openTools } from '../../tools/hosts.ts';
 import { askerOf } from '../../tools/modules/asker.ts';
 import { runExport } from '../../tools/modules/exports.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
+import { datasetId } from '../../trace/task.ts';
 import { openWorld } from '../../worlds/open.ts';
 import { parseRecording } from '../../worlds/recorded/replay.ts';
 import type { WorkerParts } from './parts.ts';
@@ -70,7 +72,7 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
     sandbox: { ...sandbox, hide: [...sandbox.hide, ...parts.hidden] },
     readBlob: (sha, signal) => parts.blobs.read(sha, signal ?? NEVER),
   };
-  const replayed = replaysOf(submission)[grant.task.id];
+  const replayed = replaysOf(submission)[datasetId(grant.task)];
   const replay =
     replayed === undefined
       ? undefined

@@ -1,8 +1,10 @@
 /** Worlds of kind `code`: published environments, of which a task names a scenario. */
+
 import { StudioError } from '../../common/errors.ts';
 import type { SubmittedCodeWorld } from '../../config/submission/world.ts';
 import type { World } from '../../rollout/ports.ts';
 import type { ToolEnvironment } from '../../tools/environment.ts';
+import { datasetId } from '../../trace/task.ts';
 import { Runners } from './runners.ts';
 import { ScenarioRunner, type ScenarioSource } from './scenarioRunner.ts';
 import { CodeSession } from './session.ts';
@@ -17,7 +19,7 @@ export function codeWorld(submitted: SubmittedCodeWorld, environment: ToolEnviro
     name: submitted.name,
     kind: submitted.kind,
     open: async ({ task, seed, from }, signal) => {
-      const source = sourceOf(submitted, task.world?.scenario, task.id);
+      const source = sourceOf(submitted, task.world?.scenario, datasetId(task));
       const { runner, release } = await runnerFor(source, environment, signal);
       const session = await CodeSession.open(
         runner,

@@ -10,7 +10,7 @@ import {
   recordedAttempt,
   recordedIndex,
 } from '../../trace/recordedCalls/schema.ts';
-import type { TaskRecord } from '../../trace/task.ts';
+import { datasetId, type TaskRecord } from '../../trace/task.ts';
 import { ParsedBlobs } from '../parsedBlobs.ts';
 
 /** A recorded call, with what it is compared by. */
@@ -79,9 +79,9 @@ export class RecordedCalls {
    * Returns the attempts that answer for a task: those of the task with the same ID; if there are none, those of tasks
    * with the same question, because imported tasks have other IDs; otherwise all.
    */
-  async attemptsFor(task: Pick<TaskRecord, 'id' | 'question'>): Promise<readonly Attempt[]> {
+  async attemptsFor(task: Pick<TaskRecord, 'id' | 'of' | 'question'>): Promise<readonly Attempt[]> {
     const { attempts } = this.index;
-    const own = attempts.filter((attempt) => attempt.task === task.id);
+    const own = attempts.filter((attempt) => attempt.task === datasetId(task));
     const same = own.length > 0 ? own : attempts.filter((attempt) => attempt.question === task.question);
     const used = same.length > 0 ? same : attempts;
     const name = used === attempts ? '' : `${used === own ? 'id' : 'question'} ${used[0]?.task ?? ''}`;

@@ -1,10 +1,12 @@
 /** The world of a rollout that replays another one: it answers each call as it was answered in the recording. */
+
 import { StudioError } from '../../common/errors.ts';
 import type { SubmittedReplayWorld } from '../../config/submission.ts';
 import type { ToolCall, ToolOutcome, ToolSpec, World, WorldSession } from '../../rollout/ports.ts';
 import type { ToolEnvironment } from '../../tools/environment.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import { type RecordedCall, type Recording, recording } from '../../trace/replay.ts';
+import { datasetId } from '../../trace/task.ts';
 
 /** Opens the recording of each task. */
 export function replayWorld(submitted: SubmittedReplayWorld, { readBlob }: Pick<ToolEnvironment, 'readBlob'>): World {
@@ -12,7 +14,7 @@ export function replayWorld(submitted: SubmittedReplayWorld, { readBlob }: Pick<
     name: submitted.name,
     kind: 'recorded',
     open: async ({ task }, signal) => {
-      const replayed = submitted.recordings[task.id];
+      const replayed = submitted.recordings[datasetId(task)];
       if (replayed === undefined)
         throw new ClassedError('world_error', `The batch has no recording of the task ${task.id}.`);
       const read = parseRecording(await readBlob(replayed.recording, signal));

@@ -1,0 +1,104 @@
+/** What the feed says about a group that has ended. */
+import { Readable } from 'node:stream';
+import type { FinishedGroup } from '../../protocol/groups.ts';
+import type { FinishedGroupRecord, RolloutRecord, Store } from '../../store/store.ts';
+import { advantagesOf, type Estimator } from '../../trace/groups/advantages.ts';
+import { mean } from '../../trace/groups/spread.ts';
+import { whyExcludedOf } from '../../trace/groups/whyExcluded.ts';
+import { outcomeOf } from '../../trace/outcome.ts';
+import { type TrainingRow, trainingRows } from '../../trace/segments/trainingRows.ts';
+import type { RolloutRow } from '../../trace/summary.ts';
+import { groupCursor } from './cursor.ts';
+import { readTrajectory } from './trajectory.ts';
+
+/** Members that are read at the same time. */
+const AT_A_TIME = 4;
+
+/**
+ * Yields a line of the feed in pieces, without a line break: only one member's tokens are in memory, however large the
+ * group is.
+ */
+export async function* groupText(
+  store: Store,
+  record: FinishedGroupRecord,
+  estimator: Estimator,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  const { row, rev, cut } = record;
+  const members = await recordsOf(store, record.members);
+  const excluded = await recordsOf(store, record.excluded);
+  const rewards = members.map(({ row: { progress } }) => progress.reward ?? null);
+  const advantages = advantagesOf(estimator, rewards);
+  const scored = rewards.filter((reward) => reward !== null);
+  const head = {
+    schema: 1,
+    cursor: groupCursor(row.batch, rev),
+    batch: row.batch,
+    group: row.group,
+    task: row.task,
+    state: row.state === 'open' ? 'failed' : row.state,
+    usable: row.state === 'complete' || row.state === 'short',
+    ...(row.why === undefined ? {} : { why: row.why }),
+    size: row.size,
+    requested_at: row.requested_at,
+    ended_at: row.ended_at ?? row.requested_at,
+    estimator,
+    mean: scored.length === 0 ? null : mean(scored),
+    members: members.map((member, index) => memberOf(member.row, advantages[index] ?? null)),
+    excluded: excluded.map(({ row: other }) => ({
+      rollout: other.rollout,
+      attempt: other.attempt,
+      try: other.try,
+      outcome: outcomeIn(other),
+      why: whyExcludedOf(other) ?? 'it ended after the group',
+    })),
+    cut: [...cut],
+    replaced: row.replaced,
+  } satisfies Omit<FinishedGroup, 'rows' | 'left_out'>;
+  yield `${JSON.stringify(head).slice(0, -1)},"rows":[`;
+  const leftOut: Record<string, number> = {};
+  let isFirst = true;
+  const read = async (member: RolloutRecord): Promise<readonly TrainingRow[]> => {
+    const { model, tokens } = await readTrajectory(store, member);
+    const { rows, left_out } = trainingRows(model, member.row, tokens);
+    for (const { why } of left_out) leftOut[why] = (leftOut[why] ?? 0) + 1;
+    return rows;
+  };
+  const all: AsyncIterable<readonly TrainingRow[]> = Readable.from(members).map(read, {
+    concurrency: AT_A_TIME,
+    signal,
+  });
+  let index = 0;
+  for await (const rows of all) {
+    const advantage = advantages[index++] ?? null;
+    const texts = rows.map((one) => JSON.stringify({ ...one, advantage }));
+    if (texts.length === 0) continue;
+    yield `${isFirst ? '' : ','}${texts.join(',')}`;
+    isFirst = false;
+  }
+  yield `],"left_out":${JSON.stringify(leftOut)}}`;
+}
+
+async function recordsOf(store: Store, names: readonly string[]): Promise<RolloutRecord[]> {
+  const records = await Promise.all(names.map((name) => store.rollout(name)));
+  return records.flatMap((record) => record ?? []); // the batch is being removed
+}
+
+function memberOf(row: RolloutRow, advantage: number | null): FinishedGroup['members'][number] {
+  const { progress } = row;
+  return {
+    rollout: row.rollout,
+    attempt: row.attempt,
+    try: row.try,
+    outcome: outcomeIn(row),
+    reward: progress.reward ?? 0, // a member has one
+    advantage,
+    steps: progress.steps,
+    output_tokens: progress.output_tokens,
+    ...(progress.ms === undefined ? {} : { ms: progress.ms }),
+  };
+}
+
+function outcomeIn(row: RolloutRow): FinishedGroup['members'][number]['outcome'] {
+  return row.progress.touched ? 'touched' : outcomeOf(row);
+}

@@ -1,0 +1,44 @@
+import type { FinishedGroupRecord } from '../../store/store.ts';
+import type { Services } from '../services.ts';
+import { Throttle } from '../throttle.ts';
+
+/** Batches change often. Nobody notices this delay. */
+const LOOK_EVERY_MS = 25;
+
+interface Waiting {
+  readonly limit: number;
+  /** Seconds. */
+  readonly wait: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Returns the next groups that ended after `after`: as soon as there is one, or none after `wait`, when `signal` aborts,
+ * and when the batch has ended. Rejects if the store fails.
+ */
+export function nextGroups(
+  { store, changes }: Pick<Services, 'store' | 'changes'>,
+  batch: string,
+  after: number,
+  { limit, wait, signal }: Waiting,
+): Promise<readonly FinishedGroupRecord[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<readonly FinishedGroupRecord[]>();
+  const look = async (): Promise<void> => {
+    // In this order, so that the last groups of a batch that is ending are not missed.
+    const record = await store.batch(batch);
+    const groups = record === undefined ? [] : await store.finishedGroups(batch, after, limit);
+    if (groups.length > 0 || wait === 0 || record === undefined || record.row.state === 'ended') resolve(groups);
+  };
+  const throttle = new Throttle(LOOK_EVERY_MS, look, reject);
+  const unwatch = changes.on(batch, () => throttle.request());
+  const timer = setTimeout(() => resolve([]), Math.max(1, wait * 1_000));
+  const onAbort = (): void => resolve([]);
+  signal.addEventListener('abort', onAbort, { once: true });
+  throttle.request(true);
+  return promise.finally(() => {
+    unwatch();
+    throttle.close();
+    clearTimeout(timer);
+    signal.removeEventListener('abort', onAbort);
+  });
+}
