@@ -5,6 +5,7 @@ import type { EventData, EventKind, RolloutEndStatus } from '../trace/schema.ts'
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { CollectableBlobs } from './blobs/content.ts';
+import type { FinishedGroupRecord, GroupRequest } from './groupStore.ts';
 import { Appender } from './logic/appender.ts';
 import * as batches from './logic/batches.ts';
 import { closeRollouts } from './logic/closing.ts';
@@ -33,8 +34,6 @@ import type {
   BatchRecord,
   BlobStore,
   CommandRecord,
-  FinishedGroupRecord,
-  GroupRequest,
   ImportedRollout,
   Lease,
   NewBatch,

@@ -1,7 +1,8 @@
 /** What the feed says about a group that has ended. */
 import { Readable } from 'node:stream';
 import type { FinishedGroup } from '../../protocol/groups.ts';
-import type { FinishedGroupRecord, RolloutRecord, Store } from '../../store/store.ts';
+import type { FinishedGroupRecord } from '../../store/groupStore.ts';
+import type { RolloutRecord, Store } from '../../store/store.ts';
 import { advantagesOf, type Estimator } from '../../trace/groups/advantages.ts';
 import { mean } from '../../trace/groups/spread.ts';
 import { whyExcludedOf } from '../../trace/groups/whyExcluded.ts';

@@ -1,4 +1,4 @@
-import type { FinishedGroupRecord } from '../../store/store.ts';
+import type { FinishedGroupRecord } from '../../store/groupStore.ts';
 import type { Services } from '../services.ts';
 import { Throttle } from '../throttle.ts';
 

@@ -1,7 +1,7 @@
 /** `POST /v1/groups`: a trainer requests a group. */
 import { StudioError } from '../../common/errors.ts';
 import { checkSizes, type GroupRow, type RequestGroup } from '../../protocol/groups.ts';
-import type { GroupRequest } from '../../store/store.ts';
+import type { GroupRequest } from '../../store/groupStore.ts';
 import { recordOf, requireFiles } from '../batches/create.ts';
 import type { Services } from '../services.ts';
 

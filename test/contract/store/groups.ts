@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
 import { StudioError } from '../../../src/common/errors.ts';
 import type { GroupSettings } from '../../../src/protocol/groups.ts';
-import type { GroupRequest, Lease, NewBatch, Store } from '../../../src/store/store.ts';
+import type { GroupRequest } from '../../../src/store/groupStore.ts';
+import type { Lease, NewBatch, Store } from '../../../src/store/store.ts';
 import { eventsOf, finish, newBatch, newSession, task, tasks } from '../../support/trajectories.ts';
 import type { Subject } from './suite.ts';
 

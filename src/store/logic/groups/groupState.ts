@@ -1,10 +1,10 @@
 /** The rows of groups that trainers request. They are changed only under the lock of their batch. */
 import { type CutMember, GROUP_STATES, type GroupRow, type GroupState } from '../../../protocol/groups.ts';
 import { datasetId, type TaskRecord } from '../../../trace/task.ts';
+import type { FinishedGroupRecord, GroupRequest } from '../../groupStore.ts';
 import { int, intOr, quote, stored, text, textOr, unquote } from '../../sql/row.ts';
 import { TRAINER_GROUP } from '../../sql/schema.ts';
 import type { Row, Transaction } from '../../sql/sql.ts';
-import type { FinishedGroupRecord, GroupRequest } from '../../store.ts';
 
 /** Names of the rollouts of a group that has ended. */
 export interface GroupResult {

@@ -1,9 +1,9 @@
 import { StudioError } from '../../../common/errors.ts';
 import type { GroupPage } from '../../../protocol/groups.ts';
+import type { FinishedGroupRecord } from '../../groupStore.ts';
 import { int, intOr, text } from '../../sql/row.ts';
 import { GROUP_CALLBACK } from '../../sql/schema.ts';
 import type { Reader, Transaction, Value } from '../../sql/sql.ts';
-import type { FinishedGroupRecord } from '../../store.ts';
 import { batchId, lockBatch } from '../batchState.ts';
 import { Ledger } from '../ledger.ts';
 import { finishedRecord, groupRow, readGroup, SELECT_GROUP } from './groupState.ts';

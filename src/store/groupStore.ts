@@ -1,0 +1,45 @@
+/** The groups that trainers request, in the store. */
+import type { CutMember, GroupPage, GroupRow } from '../protocol/groups.ts';
+import type { TaskRecord } from '../trace/task.ts';
+
+export interface GroupStore {
+  /**
+   * Queues a group of a batch that was created for groups. Idempotent by its ID: a repeat returns the existing one,
+   * another request with the same ID is a conflict. Calls arriving together are committed together.
+   */
+  addGroup(batch: string, group: string, request: GroupRequest): Promise<GroupRow>;
+  /** Lists groups in order of their requests; `after` is an index. */
+  groups(batch: string, page: { after?: number; limit: number; group?: string }): Promise<GroupPage>;
+  /** Returns groups that ended after `rev`, in the order in which they ended; at most `limit`. */
+  finishedGroups(batch: string, rev: number, limit: number): Promise<FinishedGroupRecord[]>;
+  /** Ends a group. Returns false if it has ended before. Throws `not_found`. */
+  cancelGroup(batch: string, group: string, why: string): Promise<boolean>;
+  /** Ends the groups of a batch whose deadline has passed. Returns the next deadline, by the database's clock. */
+  expireGroups(batch: string): Promise<number | undefined>;
+  /** Returns the next deadline of a batch, by the database's clock. */
+  nextDeadline(batch: string): Promise<number | undefined>;
+  /** Lists batches with a callback that may have groups to send, and the `rev` of the newest group that it has got. */
+  groupCallbacks(): Promise<{ batch: string; rev: number }[]>;
+  /** Records that a callback has got the groups up to `rev`. */
+  callbackSent(batch: string, rev: number): Promise<void>;
+}
+
+/** What a trainer requested, with the defaults of the batch. */
+export interface GroupRequest {
+  /** ID of a task of the batch, or a whole task. */
+  readonly task: string | TaskRecord;
+  readonly size: number;
+  readonly extra: number;
+  readonly min_usable: number;
+  readonly deadline_s?: number;
+  readonly priority: number;
+}
+
+/** A group that has ended: IDs of the rollouts that count and of those without a reward, and what was cut off. */
+export interface FinishedGroupRecord {
+  readonly row: GroupRow;
+  readonly rev: number;
+  readonly members: readonly string[];
+  readonly excluded: readonly string[];
+  readonly cut: readonly CutMember[];
+}
