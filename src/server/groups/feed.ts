@@ -1,6 +1,6 @@
 /**
- * The feed of a batch: its groups in the order in which they ended. A reader that comes again with the cursor of the last
- * group that it has misses none, whichever server it asks.
+ * The feed of a batch: its groups in the order in which they ended. A reader that comes again with the cursor of the
+ * last group that it has misses none, whichever server it asks.
  */
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -65,7 +65,8 @@ export async function cancelGroup(tx: Transaction, name: string, group: string, 
 export async function expireGroups(tx: Transaction, name: string): Promise<number | undefined> {
   const batch = await lockBatch(tx, name);
   const rows = await tx.all(
-    `${SELECT_GROUP} WHERE g.batch = ? AND g.state = 0 AND g.deadline_at <= ?`,
+    `${SELECT_GROUP} WHERE g.batch = ? AND g.state = 0 AND g.deadline_at <= ?
+     ORDER BY g.deadline_at, g.id`,
     batch.id,
     tx.now,
   );
