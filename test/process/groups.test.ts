@@ -1,4 +1,4 @@
-/** Groups that a trainer requests over HTTP, with real servers and workers as processes: whatever dies, none is lost. */
+/** Groups that a trainer requests over HTTP, with real servers and workers as processes: none is lost. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { createServer, request as httpRequest } from 'node:http';

@@ -13,8 +13,8 @@ interface Waiting {
 }
 
 /**
- * Returns the next groups that ended after `after`: as soon as there is one, or none after `wait`, when `signal` aborts,
- * and when the batch has ended. Rejects if the store fails.
+ * Returns the next groups that ended after `after`: as soon as there is one, or none after `wait`, when `signal`
+ * aborts, and when the batch has ended. Rejects if the store fails.
  */
 export function nextGroups(
   { store, changes }: Pick<Services, 'store' | 'changes'>,

@@ -17,7 +17,7 @@ const PAGE_CHARS = 4 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
 const ROLLOUTS = 50;
 
-/** A place between two calls: `rollouts` is the cursor of their list, before the rollout; `seq` that of the last call. */
+/** A place between two calls: the cursor of the list of rollouts, before the rollout, and the seq of the last call. */
 interface Place {
   readonly rollouts: string | undefined;
   readonly seq: number;

@@ -158,8 +158,8 @@ export const DATASET_TASK = {
 } as const satisfies Table;
 /**
  * A group that a trainer requested: the attempts of `task`. `request`: what the trainer sent, as JSON. `members`:
- * number of attempts it has got so far; `scored` and `open`: how many of them have a reward, and have not ended. `rev`: its
- * place in the feed, once it has ended; `result`: who counts, and who does not, as JSON.
+ * number of attempts it has got so far; `scored` and `open`: how many of them have a reward, and have not ended.
+ * `rev`: its place in the feed, once it has ended; `result`: who counts, and who does not, as JSON.
  */
 export const TRAINER_GROUP = {
   name: 'trainer_group',

@@ -94,8 +94,8 @@ function cutMember(row: RolloutRecordRow, now: number): CutMember {
 
 /**
  * Cancels the members of groups that have ended: ends queued ones, and sends a command to the workers of others.
- * Returns the ended ones, with their previous states. A member that is being leased at this moment is skipped: the transaction
- * that leases it calls this again.
+ * Returns the ended ones, with their previous states. A member that is being leased at this moment is skipped: the
+ * transaction that leases it calls this again.
  */
 export async function cutMembers(
   tx: Transaction,
