@@ -7,6 +7,7 @@ import { holdSummary } from './holder.ts';
 import { NO_FAULTS } from './recovery.ts';
 import type { EventOf, TraceEvent, UnknownEvent } from './schema.ts';
 import type { Progress } from './summary.ts';
+import { rangeOf } from './weights.ts';
 
 /**
  * Characters of an error message in a row: enough to include a hint that follows the message of an endpoint. The event
@@ -44,7 +45,12 @@ function changesRow(event: TraceEvent, row: Progress): boolean {
     case 'score':
       return event.span === undefined; // not of a single call
     case 'model.end':
-      return event.data.usage !== undefined || event.data.source === 'edited' || isSide(event, row);
+      return (
+        event.data.usage !== undefined ||
+        event.data.weights !== undefined ||
+        event.data.source === 'edited' ||
+        isSide(event, row)
+      );
     case 'release':
     case 'rollout.lease':
       return row.hold !== undefined;
@@ -73,7 +79,10 @@ function apply(row: Progress, event: TraceEvent): void {
       return;
     case 'model.end':
       if (isSide(event, row)) applySideEnd(row, event);
-      else addUsage(row, event);
+      else {
+        addUsage(row, event);
+        addWeights(row, event);
+      }
       if (event.data.source === 'edited') row.touched = true;
       return;
     case 'tool.start':
@@ -139,6 +148,13 @@ function addUsage(
   sums.input_tokens += usage?.input_tokens ?? 0;
   sums.output_tokens += usage?.output_tokens ?? 0;
   sums.cached_tokens += usage?.cached_tokens ?? 0;
+}
+
+/** Adds the versions of the weights that sampled a reply. */
+function addWeights(row: Progress, { agent = '', data: { weights, weights_from: from } }: EventOf<'model.end'>): void {
+  if (weights === undefined) return;
+  const range = rangeOf([...(row.weights?.[agent] ?? []), from ?? weights, weights]);
+  if (range !== undefined) row.weights = { ...row.weights, [agent]: [...range] };
 }
 
 /**

@@ -92,6 +92,8 @@ export const progress = z.object({
   side: sideUsage.optional(),
   /** seqs of the side models' calls in progress. */
   open_side: z.array(z.number().int()).optional(),
+  /** Oldest and newest version of the weights that sampled replies of each agent (instance path). */
+  weights: z.record(z.string(), z.tuple([z.string(), z.string()])).optional(),
   /** Names of the tools called, in order of first use. */
   tools: z.array(z.string()),
   /** The current hold. */

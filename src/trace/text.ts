@@ -134,6 +134,7 @@ function factsOf(model: TrajectoryModel, step: Step, { full, named = false }: De
     end === undefined ? (model.end === undefined ? 'waiting for the model' : 'no response') : undefined,
     end?.ms === undefined ? undefined : duration(end.ms),
     end?.queue_ms === undefined || end.queue_ms < 1 ? undefined : `${duration(end.queue_ms)} queued`,
+    end?.paused_ms === undefined || end.paused_ms < 1 ? undefined : `${duration(end.paused_ms)} paused`,
     end?.usage === undefined
       ? undefined
       : `${compact(end.usage.input_tokens)} in, ${compact(end.usage.output_tokens)} out`,

@@ -166,9 +166,11 @@ function stepScopes(span: ModelSpan, context: ScopeContext): Scope[] {
     ...factNode('reasoning tokens', end?.data.usage?.reasoning_tokens),
     ...factNode('duration (ms)', end?.data.ms),
     ...factNode('queue time (ms)', end?.data.queue_ms),
+    ...factNode('paused (ms)', end?.data.paused_ms),
     ...factNode('time to first token (ms)', end?.data.first_ms),
     ...factNode('trainable', end?.data.trainable),
     ...factNode('not usable for training', end?.data.why_not),
+    ...factNode('weights at start', end?.data.weights_from ?? start.data.weights),
     ...factNode('weights', end?.data.weights),
   ];
   scopes.push(scope('Call', fixed(facts)));

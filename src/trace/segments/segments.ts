@@ -7,6 +7,7 @@ import type { ModelSpan } from '../model/spans.ts';
 import type { TrajectoryModel } from '../model.ts';
 import type { TokenRecord } from '../schema.ts';
 import { floatsOf } from '../tokens.ts';
+import { weightsOf } from '../weights.ts';
 import { type SplitReason, splitReason } from './splitReason.ts';
 
 /** A model call in a row. Its tokens are `response_ids[from]` to `response_ids[to - 1]`. */
@@ -15,7 +16,9 @@ export interface SegmentCall {
   readonly seq: number;
   readonly from: number;
   readonly to: number;
+  /** Version of the weights when it ended, and when it began, if that was another one. */
   readonly weights?: string;
+  readonly weights_from?: string;
   readonly trainable: boolean;
   /** If it is not trainable. */
   readonly why_not?: string;
@@ -168,12 +171,13 @@ function addCompletion(model: TrajectoryModel, draft: Draft, span: ModelSpan, re
   append(draft, record.completion, whyNot === undefined ? 1 : 0);
   if (whyNot === undefined)
     for (const [index, value] of (logprobs ?? []).entries()) draft.logprobs[from + index] = value;
-  const weights = span.end?.data.weights;
+  const weights = weightsOf(span);
   draft.calls.push({
     seq: span.seq,
     from: from - draft.prompt,
     to: draft.ids.length - draft.prompt,
-    ...(weights === undefined ? {} : { weights }),
+    ...(weights === undefined ? {} : { weights: weights.to }),
+    ...(weights === undefined || weights.from === weights.to ? {} : { weights_from: weights.from }),
     trainable: whyNot === undefined,
     ...(whyNot === undefined ? {} : { why_not: whyNot }),
   });

@@ -5,6 +5,7 @@ import { type Outcome, outcomeOf } from '../outcome.ts';
 import { type Provenance, provenanceOf } from '../provenance.ts';
 import type { TokenRecord } from '../schema.ts';
 import type { RolloutRow, Verdict } from '../summary.ts';
+import { rangeOf } from '../weights.ts';
 import { type Segment, segmentsOf } from './segments.ts';
 
 /** One segment of an attempt as trainers read it: a line of an export of token groups. */
@@ -40,8 +41,17 @@ export interface TrainingRow extends Omit<Segment, 'agent'> {
    * the world, a recording, a prediction, a rule, or an edit. Absent: none.
    */
   readonly results?: Readonly<Partial<Record<Provenance, number>>>;
-  /** Milliseconds of the rollout: its calls to models waiting and running, its tools, and how long people held it. */
-  readonly ms: { readonly queue: number; readonly model: number; readonly tool: number; readonly held: number };
+  /**
+   * Milliseconds of the rollout: its calls to models in the engine's queue, in pauses of the endpoint, and running, its
+   * tools, and how long people held it.
+   */
+  readonly ms: {
+    readonly queue: number;
+    readonly paused?: number;
+    readonly model: number;
+    readonly tool: number;
+    readonly held: number;
+  };
 }
 
 /** Returns the rows of a rollout that has ended. `row`: its summary. `tokens`: see `segmentsOf`. */
@@ -74,8 +84,7 @@ export function trainingRows(
   const results = provenances(model);
   return {
     rows: rows.map(({ agent, ...segment }, index): TrainingRow => {
-      const weights = segment.calls.flatMap((call) => call.weights ?? []).sort(byVersion);
-      const [oldest, newest] = [weights[0], weights.at(-1)];
+      const weights = rangeOf(segment.calls.flatMap((call) => [call.weights_from ?? [], call.weights ?? []].flat()));
       return {
         schema: 1,
         ...of,
@@ -84,7 +93,7 @@ export function trainingRows(
         segments: rows.length,
         ...segment,
         ...verdict,
-        ...(oldest === undefined || newest === undefined ? {} : { weights: [oldest, newest] }),
+        ...(weights === undefined ? {} : { weights }),
         sampling: samplingOf(model, segment.calls[0]?.seq),
         finish_reasons: segment.calls.map(({ seq }) => endOf(model, seq)?.finish_reason ?? null),
         ...(Object.keys(results).length === 0 ? {} : { results }),
@@ -101,11 +110,6 @@ function provenances(model: TrajectoryModel): Partial<Record<Provenance, number>
   return counts;
 }
 
-/** Versions are mostly numbers. */
-function byVersion(a: string, b: string): number {
-  return a.localeCompare(b, 'en', { numeric: true });
-}
-
 function samplingOf(model: TrajectoryModel, seq: number | undefined): JsonObject {
   const span = seq === undefined ? undefined : model.span(seq);
   return span?.kind === 'model' ? span.start.data.sampling : {};
@@ -117,11 +121,17 @@ function endOf(model: TrajectoryModel, seq: number): { readonly finish_reason?: 
 }
 
 function timesOf(model: TrajectoryModel): TrainingRow['ms'] {
-  const ms = { queue: 0, model: 0, tool: 0, held: model.end?.data.totals.held_ms ?? 0 };
+  const ms: { -readonly [K in keyof TrainingRow['ms']]: TrainingRow['ms'][K] } = {
+    queue: 0,
+    model: 0,
+    tool: 0,
+    held: model.end?.data.totals.held_ms ?? 0,
+  };
   for (const event of model.events) {
     if ('unknown' in event) continue;
     if (event.kind === 'model.end' && model.sideOf(event) === undefined) {
       ms.queue += event.data.queue_ms ?? 0;
+      if (event.data.paused_ms !== undefined) ms.paused = (ms.paused ?? 0) + event.data.paused_ms;
       ms.model += event.data.ms ?? 0;
     } else if (event.kind === 'tool.end') ms.tool += event.data.ms ?? 0;
   }

@@ -47,6 +47,12 @@ function firstSteps(running: number, steps: number): StartupText {
 }
 
 function model(server: ServerInfo | undefined, endpoint: string | undefined): StartupText {
+  const paused = server?.endpoints.find(({ pause, endpoint: each }) => pause !== undefined && each === endpoint)?.pause;
+  if (paused !== undefined)
+    return {
+      text: `Model paused by ${paused.by}`,
+      more: `Model calls wait until the trainer resumes it, or: rollout endpoint resume ${endpoint ?? ''}`,
+    };
   const stuck = server?.endpoints.find(({ state, endpoint: each }) => state !== 'ok' && each === endpoint);
   if (stuck !== undefined)
     return {

@@ -18,6 +18,7 @@ export function ServerRows({
   const cache = samples.flatMap(({ cache: value }) => value ?? []);
   const { endpoints } = server;
   const troubled = endpoints.find(({ state }) => state !== 'ok');
+  const paused = endpoints.find(({ pause }) => pause !== undefined);
   const permits = endpoints.reduce((sum, endpoint) => sum + endpoint.permits, 0);
   const running = endpoints.reduce((sum, endpoint) => sum + (endpoint.running ?? 0), 0);
   const waiting = endpoints.reduce((sum, endpoint) => sum + (endpoint.waiting ?? 0), 0);
@@ -27,6 +28,11 @@ export function ServerRows({
       <RunRow name="queue" value={count(server.queued)}>
         <Sparkline values={samples.map(({ queued }) => queued)} kind="of-queue" />
       </RunRow>
+      {paused?.pause !== undefined && (
+        <RunRow name="paused" value={nameOf(paused)} title={pauseTitle(paused)}>
+          <span class="run-text">by {paused.pause.by}: model calls wait</span>
+        </RunRow>
+      )}
       {cache.length > 0 ? (
         <RunRow name="KV cache" value={percent(cache.at(-1) ?? 0)} title={title}>
           <Replicas endpoints={endpoints}>
@@ -93,6 +99,11 @@ function nameOf({ replica, endpoint }: Endpoint): string {
   return replica ?? endpoint;
 }
 
+function pauseTitle({ endpoint, service, replica }: Endpoint): string {
+  const of = replica === undefined ? '' : ` --replica ${replica}`;
+  return `A trainer paused it to change the weights. To resume it: rollout endpoint resume ${service ?? endpoint}${of}`;
+}
+
 function endpointText(each: Endpoint): string {
   return (
     `${nameOf(each)}: ${each.permits} ` +
@@ -100,6 +111,7 @@ function endpointText(each: Endpoint): string {
     (each.waiting === undefined ? '' : `, ${each.waiting} waiting`) +
     (each.kv_cache === undefined ? '' : `, KV cache ${percent(each.kv_cache)}`) +
     `${each.preemptions === undefined ? '' : `, ${each.preemptions} preempted`}, ` +
-    (each.text ?? each.state)
+    (each.weights === undefined ? '' : `weights ${each.weights}, `) +
+    (each.pause === undefined ? (each.text ?? each.state) : `paused by ${each.pause.by}`)
   );
 }

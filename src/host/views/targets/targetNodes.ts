@@ -199,6 +199,7 @@ const ENDPOINT_ICONS = {
   busy: { id: 'watch', color: 'charts.yellow' },
   down: { id: 'debug-disconnect', color: 'testing.iconFailed' },
 } as const;
+const PAUSED_ICON = { id: 'debug-pause', color: 'charts.yellow' } as const;
 
 function endpointsNode({ endpoints }: ServerInfo): TargetNode {
   const description = plural(endpoints.length, 'endpoint');
@@ -213,7 +214,8 @@ function endpointsNode({ endpoints }: ServerInfo): TargetNode {
     },
     children: endpoints.map((each) => {
       const status = [
-        each.state === 'ok' ? '' : each.state,
+        each.pause !== undefined ? `paused by ${each.pause.by}` : each.state === 'ok' ? '' : each.state,
+        each.weights === undefined ? '' : `weights ${each.weights}`,
         `${each.running === undefined ? '' : `${each.running} of `}${plural(each.permits, 'permit')}`,
         each.waiting === undefined || each.waiting === 0 ? '' : `${each.waiting} waiting`,
         each.kv_cache === undefined ? '' : `KV cache ${Math.round(each.kv_cache * 100)}%`,
@@ -232,7 +234,7 @@ function endpointsNode({ endpoints }: ServerInfo): TargetNode {
         ]
           .filter((line) => line !== '')
           .join('\n'),
-        icon: ENDPOINT_ICONS[each.state],
+        icon: each.pause === undefined ? ENDPOINT_ICONS[each.state] : PAUSED_ICON,
         context: 'endpoint',
         ariaLabel: `Endpoint ${each.replica ?? each.endpoint}, ${status}`,
       });

@@ -274,6 +274,7 @@ class Trace {
         'rollout.source': end?.source,
         'rollout.retries': end?.retries?.length,
         'rollout.queue_seconds': seconds(end?.queue_ms),
+        'rollout.paused_seconds': seconds(end?.paused_ms),
       },
       end?.error,
     );

@@ -48,6 +48,15 @@ const LABELS: Readonly<Record<string, FieldLabel>> = {
   reasoning_tokens: { label: 'Reasoning tokens', format: number },
   ms: { label: 'Duration', format: time },
   queue_ms: { label: 'Queue time', title: 'Time in the queue of the model server', format: timeIfAny },
+  paused_ms: {
+    label: 'Time paused',
+    title: 'A trainer paused the endpoint; no limit counts this time',
+    format: timeIfAny,
+  },
+  aborted: {
+    label: 'Aborted by a pause',
+    title: 'Requests that a pause of the endpoint aborted; they were made again',
+  },
   first_ms: { label: 'Time to first token', format: time },
   held_ms: { label: 'Time held', format: timeIfAny },
   retries: {
@@ -56,6 +65,10 @@ const LABELS: Readonly<Record<string, FieldLabel>> = {
     format: (value) => (Array.isArray(value) ? count(value.length) : valueText(value)),
   },
   weights: { label: 'Weights', title: 'Version of the model’s weights' },
+  weights_from: {
+    label: 'Weights when it was sent',
+    title: 'Version of the model’s weights when the request was sent',
+  },
   trainable: { label: 'Usable for training', format: yesNo },
   why_not: { label: 'Not usable for training' },
   source: { label: 'Source', title: 'Where the result comes from', format: oneOf(SOURCES) },

@@ -71,7 +71,9 @@ function modelBars(model: TrajectoryModel, span: ModelSpan, now: number): TimeBa
     },
   ];
   if (end === undefined) return bars;
-  const { queue_ms: queued, first_ms: first, usage } = end;
+  const { queue_ms: queued, paused_ms: paused, first_ms: first, usage } = end;
+  if (paused !== undefined && paused > 0)
+    bars.push({ name: 'waiting: endpoint paused', kind: 'waiting', depth: 2, from: 0, ms: paused, open: false });
   const generated = usage?.output_tokens;
   if (queued !== undefined)
     bars.push({ name: 'queued at the model server', kind: 'queued', depth: 2, from, ms: queued, open: false });

@@ -4,6 +4,7 @@ import { errorText } from '../../../../src/common/errors.ts';
 import { count } from '../../../../src/common/units.ts';
 import type { ModelSpan } from '../../../../src/trace/model/spans.ts';
 import { type CallTokens, tokensOf } from '../../../../src/trace/tokens.ts';
+import { weightsOf } from '../../../../src/trace/weights.ts';
 import type { TrajectoryView } from '../../view.ts';
 import { Fields } from '../parts/fields.tsx';
 import { MessageBody } from '../parts/messageBody.tsx';
@@ -19,7 +20,7 @@ export function TokensTab({ view, subject }: { readonly view: TrajectoryView; re
         {view.data.ended ? 'The call never ended, so its tokens are unknown.' : 'Tokens appear when the call ends.'}
       </p>
     );
-  const { usage, trainable, why_not: whyNot, weights, finish_reason: reason, error } = call.end.data;
+  const { usage, trainable, why_not: whyNot, finish_reason: reason, error } = call.end.data;
   return (
     <>
       {call.end.data.tokens === undefined ? (
@@ -33,11 +34,18 @@ export function TokensTab({ view, subject }: { readonly view: TrajectoryView; re
           ...usage,
           finish_reason: reason,
           ...(trainable || whyNot === undefined ? { trainable } : { why_not: whyNot }),
-          weights,
+          weights: weightsText(call),
         }}
       />
     </>
   );
+}
+
+/** “3 → 4” for a call during which the weights changed. */
+function weightsText(call: ModelSpan): string | undefined {
+  const weights = weightsOf(call);
+  if (weights === undefined) return undefined;
+  return weights.from === weights.to ? weights.to : `${weights.from} → ${weights.to}`;
 }
 
 function NotCaptured({ failed, imported }: { readonly failed: boolean; readonly imported: boolean }) {
