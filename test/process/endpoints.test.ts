@@ -7,6 +7,7 @@ import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
 import type { EventOf } from '../../src/trace/schema.ts';
+import { Bench } from '../support/cli.ts';
 import { answerText, chatEndpoint, type FakeEndpoint } from '../support/endpoint.ts';
 import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
 import { TestWorker } from '../support/workerProcess.ts';
@@ -297,4 +298,30 @@ test('what cannot be announced is refused, and a pause that does not end is repo
   assert.match((await infra()).at(-1) ?? '', /^ada resumed the model endpoint/);
   model.answer();
   assert.equal(await worker.exited, 0, worker.stderr);
+});
+
+test('people see and end a pause with the command line', async () => {
+  await using store = new TestStore();
+  await using model = await HeldModel.start();
+  const server = await store.start();
+  await server.submit(submissionFor([model.url]), allYes(1));
+  await until('the endpoint is known', async () => (await stateOf(server, model.url)) === 'serving');
+  await server.api.setEndpoint({ endpoint: model.url, state: 'paused', version: 3, by: 'the trainer' });
+  const bench = new Bench({ store: store.folder });
+  try {
+    const list = await bench.run(['endpoint', 'list']);
+    assert.match(list.stdout, new RegExp(`^${model.url} +paused +3 +0 +the trainer`, 'm'), list.stderr);
+    const version = await bench.run(['endpoint', 'version', model.url, '--weights', '2']);
+    assert.match(version.stderr, /older than version 3/);
+    const resumed = await bench.run(['endpoint', 'resume', model.url, '--weights', '4'], {
+      env: { ROLLOUT_USER: 'ada' },
+    });
+    assert.equal(resumed.stdout.trim(), `${model.url} serves, weights 4.`);
+    const [info] = await server.api.endpoints();
+    assert.deepEqual([info?.state, info?.version, info?.by], ['serving', 4, 'ada']);
+    const paused = await bench.run(['endpoint', 'pause', model.url, '--abort', '--json']);
+    assert.equal((JSON.parse(paused.stdout) as { state: string }).state, 'paused');
+  } finally {
+    await bench.close();
+  }
 });

@@ -13,8 +13,8 @@ export const endpoint: Command = {
   name: 'endpoint',
   usage: 'list | pause URL | resume URL | version URL',
   text:
-    'Pauses the model endpoint of running batches while a trainer changes its weights, and says which version of them ' +
-    'it serves. A pause ends when no call is in flight; calls wait for its end.',
+    'Pauses the model endpoint of running batches while a trainer changes its weights, and says which version of ' +
+    'them it serves. A pause ends when no call is in flight; calls wait for its end.',
   options: {
     replica: { type: 'string', value: 'NAME', text: 'only this replica of the endpoint' },
     weights: { type: 'string', value: 'N', text: 'resume, version: version of the weights, a whole number' },

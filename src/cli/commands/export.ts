@@ -37,6 +37,12 @@ const SELECTION_OPTIONS: Readonly<Record<string, Option>> = {
   'max-reward': { type: 'string', value: 'X', text: 'only attempts with at most this reward' },
   'rate-above': { type: 'string', value: 'X', text: 'only tasks of which more than this share passed, such as 0' },
   'rate-below': { type: 'string', value: 'X', text: 'only tasks of which less than this share passed, such as 1' },
+  weights: { type: 'string', value: 'N', text: 'with --max-versions: the current version of the weights' },
+  'max-versions': {
+    type: 'string',
+    value: 'N',
+    text: 'only attempts whose weights are at most so many versions behind --weights',
+  },
   where: { type: 'string', value: 'CEL', text: 'only attempts for which this is true, such as "step < 20"' },
   'max-per-task': { type: 'string', value: 'N', text: 'at most so many attempts of each task' },
   distinct: { type: 'boolean', text: 'only one of the attempts of a task with equal trajectories' },
@@ -173,12 +179,16 @@ function selectionOf(commandLine: CommandLine): Selection {
   const [share, seed] = [number('test-size'), numberOption(commandLine, 'seed', 0)];
   if (part === undefined && (share ?? seed) !== undefined)
     throw new StudioError('usage', '--test-size and --seed need --split.', { hint: 'Add --split train.' });
+  const [version, most] = [numberOption(commandLine, 'weights', 0), numberOption(commandLine, 'max-versions', 0)];
+  if ((version === undefined) !== (most === undefined))
+    throw new StudioError('usage', '--weights and --max-versions need each other.');
   const outcomes = textOptions(commandLine, 'outcome');
   const parsed = selection.safeParse(
     withoutUndefined({
       outcomes: outcomes.length === 0 ? undefined : outcomes,
       reward: range('min-reward', 'max-reward', ['min', 'max']),
       rate: range('rate-above', 'rate-below', ['above', 'below']),
+      weights: version === undefined || most === undefined ? undefined : { version, max_versions: most },
       where: textOption(commandLine, 'where'),
       per_task: numberOption(commandLine, 'max-per-task', 1),
       distinct: flag(commandLine, 'distinct') ? true : undefined,

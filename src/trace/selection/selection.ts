@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { seedOf } from '../../common/hash.ts';
+import { stalenessOf } from '../groups/staleness.ts';
 import { countNameOf, OUTCOMES, outcomeOf } from '../outcome.ts';
 import { rowEnvironment } from '../query/environment.ts';
 import { compileCondition, type Query } from '../query.ts';
@@ -33,6 +34,8 @@ export const selection = z.strictObject({
    * which each task has the same chance to be in.
    */
   split: z.strictObject({ seed: z.int(), share, part: z.enum(SPLIT_PARTS) }).optional(),
+  /** Attempts whose weights are at most so many versions behind this one, if their versions are known. */
+  weights: z.strictObject({ version: z.int().min(0), max_versions: z.int().min(0) }).optional(),
 });
 export type Selection = z.infer<typeof selection>;
 
@@ -43,6 +46,7 @@ export const LEFT_OUT = [
   'rate',
   'outcome',
   'reward',
+  'stale',
   'where',
   'undecided',
   'distinct',
@@ -57,6 +61,7 @@ export const LEFT_OUT_TEXT: Readonly<Record<LeftOut, string>> = {
   rate: 'the pass rate of their task',
   outcome: 'their outcome',
   reward: 'their reward',
+  stale: 'their weights are too old',
   where: 'the condition',
   undecided: 'the condition could not be evaluated',
   distinct: 'equal to another attempt of their task',
@@ -129,7 +134,7 @@ export function splitPartOf(
 
 function whyNot(
   { row, task }: SelectedFrom,
-  { outcomes, reward, rate, split }: Selection,
+  { outcomes, reward, rate, split, weights }: Selection,
   condition: Query | undefined,
   passRate: number | undefined,
 ): LeftOut | undefined {
@@ -146,10 +151,16 @@ function whyNot(
     if (typeof value !== 'number' || !Number.isFinite(value)) return 'reward';
     if (value < (reward.min ?? -Infinity) || value > (reward.max ?? Infinity)) return 'reward';
   }
+  if (weights !== undefined && isStale(row, weights)) return 'stale';
   if (condition === undefined) return undefined;
   const match = condition.matches(rowEnvironment(row, task));
   if (match.matched) return undefined;
   return match.why === undefined ? 'where' : 'undecided';
+}
+
+function isStale({ progress }: RolloutRow, { version, max_versions }: NonNullable<Selection['weights']>): boolean {
+  const ranges = Object.values(progress.weights ?? {}).map((weights) => ({ weights }));
+  return stalenessOf(ranges, () => version, { max_versions }).stale.length > 0;
 }
 
 /** Variables that only events have. */
