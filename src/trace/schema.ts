@@ -106,11 +106,17 @@ export type Usage = z.infer<typeof usage>;
 export const rolloutStatus = z.enum(['done', 'truncated', 'cancelled', 'infrastructure']);
 export type RolloutEndStatus = z.infer<typeof rolloutStatus>;
 
+/** Checked without a schema for each ID, of which an export reads millions. */
+const ids = z.custom<number[]>(
+  (value) => Array.isArray(value) && value.every(Number.isSafeInteger),
+  'not a list of IDs',
+);
+
 /** The tokens of one model call: the content of the blob to which `model.end` refers. */
 export const tokenRecord = z.object({
   /** The prompt as a difference: the first `keep` IDs of prompt + completion of the call with span `of`, then `ids`. */
-  prompt: z.object({ of: seq.optional(), keep: int.min(0).optional(), ids: z.array(int) }),
-  completion: z.array(int),
+  prompt: z.object({ of: seq.optional(), keep: int.min(0).optional(), ids }),
+  completion: ids,
   /** Base64 of little-endian float32, one per completion ID. */
   logprobs: z.string().optional(),
 });

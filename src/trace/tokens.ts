@@ -52,7 +52,11 @@ async function recordOf(span: ModelSpan, read: ReadJson): Promise<TokenRecord | 
 
 /** Decodes base64 of little-endian float32. */
 export function floatsOf(base64: string): number[] {
-  const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+  const binary = atob(base64);
+  const bytes = new Uint8Array(binary.length);
+  for (let at = 0; at < bytes.length; at++) bytes[at] = binary.charCodeAt(at);
   const view = new DataView(bytes.buffer);
-  return Array.from({ length: Math.floor(bytes.length / 4) }, (_, i) => view.getFloat32(i * 4, true));
+  const floats: number[] = [];
+  for (let at = 0; at + 4 <= bytes.length; at += 4) floats.push(view.getFloat32(at, true));
+  return floats;
 }

@@ -29,6 +29,7 @@ const storedTools = z.array(
     parameters: z.record(z.string(), z.unknown() as unknown as z.ZodType<Json>).default({}),
   }),
 );
+const NO_TEXTS: Pick<ReadAttempt, 'messages' | 'tools'> = { messages: new Map(), tools: [] };
 const TEXT = /^(?:text\/|application\/json)/;
 
 export class AttemptReader {
@@ -42,27 +43,44 @@ export class AttemptReader {
     this.#signal = signal;
   }
 
-  /** `tokens`: whether to read the records of tokens. `messages`: whether to read messages and tools. */
-  async read(rollout: string, needs: { readonly tokens: boolean; readonly messages: boolean }): Promise<ReadAttempt> {
-    const model = await readModel(this.#api, rollout, this.#signal);
-    const [records, messages, tools] = await Promise.all([
-      needs.tokens ? this.#records(model) : new Map<number, TokenRecord>(),
-      needs.messages ? this.#messages(model) : new Map<number, WholeMessage>(),
-      needs.messages ? this.#toolsOf(model) : [],
+  /**
+   * Reads attempts together, so that their tokens need few requests. `tokens`: whether to read the records of tokens.
+   * `messages`: whether to read messages and tools.
+   */
+  async read(
+    rollouts: readonly string[],
+    needs: { readonly tokens: boolean; readonly messages: boolean },
+  ): Promise<ReadAttempt[]> {
+    const models = await Promise.all(rollouts.map((rollout) => readModel(this.#api, rollout, this.#signal)));
+    const [records, others] = await Promise.all([
+      needs.tokens ? this.#records(models) : Promise.resolve([]),
+      needs.messages ? Promise.all(models.map((model) => this.#texts(model))) : Promise.resolve([]),
     ]);
-    return { model, records, messages, tools };
+    return models.map((model, index) => ({
+      model,
+      records: records[index] ?? new Map<number, TokenRecord>(),
+      ...(others[index] ?? NO_TEXTS),
+    }));
   }
 
-  async #records(model: TrajectoryModel): Promise<Map<number, TokenRecord>> {
-    const refs = model.events.flatMap((event) => {
-      if ('unknown' in event || event.kind !== 'model.end' || event.span === undefined) return [];
-      return event.data.tokens === undefined ? [] : [{ seq: event.span, sha: event.data.tokens.$blob }];
-    });
-    const texts = await this.#api.blobTexts(
-      refs.map(({ sha }) => sha),
-      this.#signal,
+  async #texts(model: TrajectoryModel): Promise<Pick<ReadAttempt, 'messages' | 'tools'>> {
+    const [messages, tools] = await Promise.all([this.#messages(model), this.#toolsOf(model)]);
+    return { messages, tools };
+  }
+
+  async #records(models: readonly TrajectoryModel[]): Promise<Map<number, TokenRecord>[]> {
+    const refs = models.map((model) =>
+      model.events.flatMap((event) => {
+        if ('unknown' in event || event.kind !== 'model.end' || event.span === undefined) return [];
+        return event.data.tokens === undefined ? [] : [{ seq: event.span, sha: event.data.tokens.$blob }];
+      }),
     );
-    return new Map(refs.map(({ seq }, index) => [seq, tokenRecord.parse(JSON.parse(texts[index] ?? ''))]));
+    const shas = refs.flatMap((some) => some.map(({ sha }) => sha));
+    const texts = await this.#api.blobTexts(shas, this.#signal);
+    let next = 0;
+    return refs.map(
+      (some) => new Map(some.map(({ seq }) => [seq, tokenRecord.parse(JSON.parse(texts[next++] ?? ''))])),
+    );
   }
 
   async #messages(model: TrajectoryModel): Promise<Map<number, WholeMessage>> {

@@ -42,6 +42,9 @@ export const EXPORT_FORMATS: readonly { readonly id: string; readonly title: str
   ...TRAINING_FORMATS.map(({ id, title, text }) => ({ id, title, text })),
 ];
 
+/** Characters that are written at once. */
+const PART = 256 * 1024;
+
 /** An export whose attempts are known and not yet read. */
 export class Export {
   readonly batches: readonly BatchRow[];
@@ -102,7 +105,7 @@ export class Export {
     return new Export(api, { ...facts, groups: plan.groups }, { format, attempts: picked }, leftOut, signal);
   }
 
-  /** Yields the file in parts. `limit`: only the first attempts. Counts in `counts`; call it once. */
+  /** Yields the file in parts, and counts in `counts`. Call it once. */
   async *bytes(): AsyncGenerator<Uint8Array> {
     if (!('format' in this.#plan)) {
       yield* this.#csv(this.#plan);
@@ -113,7 +116,14 @@ export class Export {
       yield* parquetOf(lines, GROUP_COLUMNS);
       return;
     }
-    for await (const line of lines) yield Buffer.from(`${JSON.stringify(line)}\n`);
+    let text = '';
+    for await (const line of lines) {
+      text += `${JSON.stringify(line)}\n`;
+      if (text.length < PART) continue;
+      yield Buffer.from(text);
+      text = '';
+    }
+    if (text !== '') yield Buffer.from(text);
   }
 
   /**

@@ -26,8 +26,9 @@ export function noCounts(): ExportCounts {
   return { attempts: 0, lines: 0, attempts_left_out: {}, parts_left_out: {} };
 }
 
-/** Attempts that are read at the same time. */
-const AT_A_TIME = 16;
+/** Attempts that are read together, and how many times so many at the same time. */
+const TOGETHER = 16;
+const AT_A_TIME = 2;
 
 /** Yields the lines of the attempts, in their order. */
 export async function* trainingLines(
@@ -40,35 +41,43 @@ export async function* trainingLines(
 ): AsyncGenerator<JsonObject> {
   const reader = new AttemptReader(api, signal);
   const leaveOut: LeaveOut = (why, count = 1) => addTo(counts.parts_left_out, why, count);
-  const read = async (planned: PlannedAttempt): Promise<TrainingAttempt | undefined> => {
-    const needs = { tokens: format.needs !== 'conversations', messages: format.needs !== 'tokens' || !redaction.empty };
-    const attempt = attemptOf(format, planned, await reader.read(planned.row.rollout, needs), redaction, leaveOut);
-    if (typeof attempt !== 'string') return attempt;
-    addTo(counts.attempts_left_out, attempt, 1);
-    return undefined;
+  const needs = { tokens: format.needs !== 'conversations', messages: format.needs !== 'tokens' || !redaction.empty };
+  const read = async (some: readonly PlannedAttempt[]): Promise<TrainingAttempt[]> => {
+    const all = await reader.read(
+      some.map(({ row }) => row.rollout),
+      needs,
+    );
+    return all.flatMap((one, index) => {
+      const planned = some[index];
+      if (planned === undefined) return [];
+      const attempt = attemptOf(format, planned, one, redaction, leaveOut);
+      if (typeof attempt !== 'string') return [attempt];
+      addTo(counts.attempts_left_out, attempt, 1);
+      return [];
+    });
   };
-  const all: AsyncIterable<TrainingAttempt | undefined> = Readable.from(attempts).map(read, {
-    concurrency: AT_A_TIME,
-    signal,
-  });
+  const parts = Array.from({ length: Math.ceil(attempts.length / TOGETHER) }, (_, index) =>
+    attempts.slice(index * TOGETHER, (index + 1) * TOGETHER),
+  );
+  const pages: AsyncIterable<TrainingAttempt[]> = Readable.from(parts).map(read, { concurrency: AT_A_TIME, signal });
   const written = (lines: readonly JsonObject[], of: number): readonly JsonObject[] => {
     counts.lines += lines.length;
     if (lines.length > 0) counts.attempts += of;
     return lines;
   };
   if (format.per === 'attempt') {
-    for await (const attempt of all) if (attempt !== undefined) yield* written(format.lines(attempt, leaveOut), 1);
+    for await (const page of pages) for (const attempt of page) yield* written(format.lines(attempt, leaveOut), 1);
     return;
   }
   let members: TrainingAttempt[] = [];
-  for await (const attempt of all) {
-    if (attempt === undefined) continue;
-    if (members.length > 0 && members[0]?.group.id !== attempt.group.id) {
-      yield* written(format.lines(members, leaveOut), members.length);
-      members = [];
+  for await (const page of pages)
+    for (const attempt of page) {
+      if (members.length > 0 && members[0]?.group.id !== attempt.group.id) {
+        yield* written(format.lines(members, leaveOut), members.length);
+        members = [];
+      }
+      members.push(attempt);
     }
-    members.push(attempt);
-  }
   if (members.length > 0) yield* written(format.lines(members, leaveOut), members.length);
 }
 

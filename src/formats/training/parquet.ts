@@ -6,7 +6,7 @@ import { type Column, cellOf } from './groups.ts';
 
 /** A row group ends after so many rows, or so many values in lists. */
 const MAX_ROWS = 1_024;
-const MAX_VALUES = 2_000_000;
+const MAX_VALUES = 400_000;
 
 type Columns = readonly (readonly [string, Column])[];
 type Schema = ConstructorParameters<typeof ParquetWriter>[0]['schema'];
