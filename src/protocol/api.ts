@@ -358,7 +358,7 @@ function query(values: Readonly<Record<string, string | number | undefined>>): s
     : `?${new URLSearchParams(entries.map(([key, value]): [string, string] => [key, String(value)])).toString()}`;
 }
 
-const gcResult = z.object({
+export const gcResult = z.object({
   batches: z.array(z.string()),
   kept: z.array(z.object({ batch: z.string(), why: z.string() })),
   blobs: z.number(),

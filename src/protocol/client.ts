@@ -233,6 +233,13 @@ export const forkReply = z.object({
 });
 export type ForkReply = z.infer<typeof forkReply>;
 
+/** `POST /v1/gc`. */
+export const gcBody = z.object({
+  older_than_ms: z.number().min(0).optional(),
+  batches: z.array(z.string()).max(10_000).optional(),
+  dry_run: z.boolean(),
+});
+
 /** `POST /v1/tickets`: requests a one-use ticket for an address that a browser opens. `edit`: with full access. */
 export const newTicket = z.object({ edit: z.boolean() });
 export const ticketReply = z.object({ ticket: z.string() });

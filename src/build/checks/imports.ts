@@ -52,7 +52,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
   webview: { ...ANYWHERE, rooms: ['common', 'protocol', 'trace', 'formats'] },
   // States of the page's components for tests: not part of the page, so the page must not import them.
   stories: { ...ANYWHERE, rooms: ['common', 'protocol', 'trace', 'webview', 'test'] },
-  build: { ...NODE, rooms: ['common', 'config', 'trace', 'host', 'tools', 'cli'] },
+  build: { ...NODE, rooms: ['common', 'config', 'protocol', 'trace', 'host', 'tools', 'cli'] },
 };
 /** The room next to `src/`. */
 const WEBVIEW = 'webview';

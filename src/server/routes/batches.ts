@@ -1,10 +1,10 @@
 /** Routes that create, list, fill, and command batches. */
-import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import {
   appendTasks,
   createBatch as createBatchBody,
   fork as forkBody,
+  gcBody,
   importRollouts,
 } from '../../protocol/client.ts';
 import { batchCommand } from '../../protocol/commands.ts';
@@ -26,12 +26,6 @@ const EXCERPTED_AT_ONCE = 50;
 const excerptBounds = { least: 1, most: 100_000 };
 const ROLLOUTS = { usual: 200, most: 1_000 };
 const attemptBounds = { least: 1, most: Number.MAX_SAFE_INTEGER };
-
-const gcBody = z.object({
-  older_than_ms: z.number().min(0).optional(),
-  batches: z.array(z.string()).max(10_000).optional(),
-  dry_run: z.boolean(),
-});
 
 export function batchRoutes(services: Services): Route[] {
   const { store } = services;

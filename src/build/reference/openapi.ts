@@ -1,0 +1,304 @@
+/** The OpenAPI document of a server's HTTP API, from the zod schemas with which both ends validate. */
+import { z } from 'zod';
+import type { JsonObject } from '../../common/json.ts';
+import { gcResult } from '../../protocol/api.ts';
+import * as client from '../../protocol/client.ts';
+import { batchCommand, commandReply, rolloutCommand } from '../../protocol/commands.ts';
+import { endpointInfo, endpointList, setEndpoint } from '../../protocol/endpoints.ts';
+import * as groups from '../../protocol/groups.ts';
+import { taskRecord } from '../../protocol/task.ts';
+import { rolloutRow } from '../../trace/summary.ts';
+
+/** Bytes, JSON Lines of a schema, or JSON of it. */
+type Content = 'bytes' | { readonly lines: z.ZodType } | z.ZodType;
+
+interface Operation {
+  readonly text: string;
+  /** Without a token; with any client token; with one that is not read-only. */
+  readonly access: 'anyone' | 'read' | 'full';
+  readonly query?: Readonly<Record<string, 'whole number' | 'text' | 'number of seconds'>>;
+  readonly body?: Content;
+  readonly reply: Content;
+}
+
+const nothing = z.object({});
+const event = z.looseObject({
+  seq: z.int(),
+  v: z.int(),
+  at: z.int(),
+  kind: z.string(),
+  data: z.record(z.string(), z.unknown()),
+});
+const eventPage = z.object({ events: z.array(event), last: z.int() });
+const rolloutPage = z.object({ rollouts: z.array(rolloutRow), next: z.string().optional() });
+const token = z.object({ token: z.string() });
+const page = { after: 'text', limit: 'whole number' } as const;
+
+/** By method and path, as the routes of the server have them. */
+export const OPERATIONS: Readonly<Record<string, Operation>> = {
+  'GET /v1/server': { text: 'The state of the server', access: 'read', reply: client.serverInfo },
+  'POST /v1/tickets': {
+    text: 'Gets a ticket for an address that a browser opens',
+    access: 'read',
+    body: client.newTicket,
+    reply: client.ticketReply,
+  },
+  'POST /v1/tickets/:ticket': { text: 'Exchanges a ticket for a token, once', access: 'anyone', reply: token },
+  'POST /v1/batches': {
+    text: 'Creates a batch, whose submission was uploaded before',
+    access: 'full',
+    body: client.createBatch,
+    reply: client.batchRow,
+  },
+  'GET /v1/batches': {
+    text: 'Lists batches, newest first',
+    access: 'read',
+    query: { before: 'text', limit: 'whole number' },
+    reply: client.batchPage,
+  },
+  'GET /v1/batches/:batch': { text: 'A batch', access: 'read', reply: client.batchRow },
+  'POST /v1/batches/:batch/tasks': {
+    text: 'Appends tasks to an open batch',
+    access: 'full',
+    body: client.appendTasks,
+    reply: nothing,
+  },
+  'GET /v1/batches/:batch/tasks': {
+    text: 'Lists the tasks of a batch',
+    access: 'read',
+    query: { after: 'whole number', limit: 'whole number', excerpt: 'whole number' },
+    reply: client.taskPage,
+  },
+  'GET /v1/batches/:batch/rollouts': {
+    text: 'Lists the rollouts of a batch',
+    access: 'read',
+    query: { ...page, task: 'text', attempt: 'whole number', all: 'whole number' },
+    reply: rolloutPage,
+  },
+  'GET /v1/batches/:batch/groups': {
+    text:
+      'The feed: groups that ended after a cursor, in the order in which they ended. As server-sent events if the ' +
+      'client accepts text/event-stream',
+    access: 'read',
+    query: { ...page, wait: 'number of seconds', estimator: 'text' },
+    reply: { lines: groups.finishedGroup },
+  },
+  'GET /v1/batches/:batch/tokens': {
+    text: 'Token records of model calls, in pages',
+    access: 'read',
+    query: page,
+    reply: groups.tokenPage,
+  },
+  'POST /v1/batches/:batch/import': {
+    text: 'Adds finished streams to an imported batch',
+    access: 'full',
+    body: client.importRollouts,
+    reply: nothing,
+  },
+  'POST /v1/batches/:batch/commands': {
+    text: 'Sends a command to a batch: pause, resume, cancel, retry, seal, cancel_group, …',
+    access: 'full',
+    body: batchCommand,
+    reply: commandReply,
+  },
+  'POST /v1/batches/:batch/worker_token': {
+    text: 'Gets a token with which workers of the batch connect',
+    access: 'full',
+    reply: token,
+  },
+  'POST /v1/groups': {
+    text: 'Requests a group of attempts at one task. Idempotent by the ID of the group',
+    access: 'full',
+    body: groups.requestGroup,
+    reply: groups.groupRow,
+  },
+  'GET /v1/groups': {
+    text: 'Lists groups of a batch, in order of their requests',
+    access: 'read',
+    query: { batch: 'text', group: 'text', after: 'whole number', limit: 'whole number' },
+    reply: groups.groupPage,
+  },
+  'GET /v1/endpoints': { text: 'The state of model endpoints', access: 'read', reply: endpointList },
+  'POST /v1/endpoints': {
+    text: 'Pauses or resumes a model endpoint, and announces the version of its weights',
+    access: 'full',
+    body: setEndpoint,
+    reply: endpointInfo,
+  },
+  'POST /v1/forks': {
+    text: 'Continues a rollout from one of its events, in a new batch',
+    access: 'full',
+    body: client.fork,
+    reply: client.forkReply,
+  },
+  'POST /v1/gc': { text: 'Removes batches', access: 'full', body: client.gcBody, reply: gcResult },
+  'GET /v1/rollouts/:rollout': { text: 'A rollout, with its task', access: 'read', reply: client.rolloutInfo },
+  'POST /v1/rollouts/:rollout/commands': {
+    text: 'Sends a command to a rollout: hold, release, step, edit, cancel, …',
+    access: 'full',
+    body: rolloutCommand,
+    reply: commandReply,
+  },
+  'GET /v1/streams/:stream/events': {
+    text: 'Events of a rollout or a batch',
+    access: 'read',
+    query: { after: 'whole number', until: 'whole number', limit: 'whole number' },
+    reply: eventPage,
+  },
+  'PUT /v1/blobs/:sha': { text: 'Stores a blob', access: 'full', body: 'bytes', reply: nothing },
+  'GET /v1/blobs/:sha': { text: 'A blob, or the part that Range names', access: 'read', reply: 'bytes' },
+  'HEAD /v1/blobs/:sha': { text: 'Whether there is a blob, and its size', access: 'read', reply: 'bytes' },
+  'POST /v1/blobs/texts': {
+    text: 'The contents of small blobs of text',
+    access: 'read',
+    body: client.blobNames,
+    reply: client.blobTexts,
+  },
+  'GET /v1/programs/:sha': { text: 'The programs that workers in pods run', access: 'read', reply: 'bytes' },
+};
+
+/** Schemas that the document names. Those of bodies are as clients write them, before defaults. */
+const BODIES = {
+  CreateBatch: client.createBatch,
+  GroupSettings: groups.groupSettings,
+  RequestGroup: groups.requestGroup,
+  SetEndpoint: setEndpoint,
+};
+const REPLIES = {
+  Task: taskRecord,
+  Batch: client.batchRow,
+  Rollout: rolloutRow,
+  Group: groups.groupRow,
+  FinishedGroup: groups.finishedGroup,
+  Endpoint: endpointInfo,
+  CommandReply: commandReply,
+  Error: client.httpError,
+};
+
+const PLACE = '#/components/schemas/';
+
+/** Converts the schemas of one direction, all at once, so that named ones inside others become references. */
+class Converter {
+  readonly components: Readonly<Record<string, JsonObject>>;
+  readonly #named: Readonly<Record<string, z.ZodType>>;
+  readonly #ids = new Map<z.ZodType, string>();
+
+  constructor(io: 'input' | 'output', named: Readonly<Record<string, z.ZodType>>, contents: readonly Content[]) {
+    this.#named = named;
+    const registry = z.registry<{ id?: string | undefined }>();
+    const others = contents.flatMap(schemaIn).map((schema, n): [string, z.ZodType] => [`Inline${n}`, schema]);
+    for (const [id, schema] of [...Object.entries(named), ...others]) {
+      if (this.#ids.has(schema)) continue;
+      this.#ids.set(schema, id);
+      registry.add(schema, { id });
+    }
+    const { schemas } = z.toJSONSchema(registry, { io, unrepresentable: 'any', uri: (id) => `${PLACE}${id}` });
+    this.components = Object.fromEntries(Object.entries(schemas).map(([id, schema]) => [id, plain(schema)]));
+  }
+
+  /** Returns the components with a name. */
+  get named(): Record<string, JsonObject> {
+    return Object.fromEntries(Object.entries(this.components).filter(([id]) => id in this.#named));
+  }
+
+  content(content: Content): JsonObject {
+    if (content === 'bytes') return { 'application/octet-stream': { schema: { type: 'string', format: 'binary' } } };
+    if ('lines' in content) return { 'application/x-ndjson': { schema: this.#schema(content.lines) } };
+    return { 'application/json': { schema: this.#schema(content) } };
+  }
+
+  #schema(schema: z.ZodType): JsonObject {
+    const id = this.#ids.get(schema) ?? '';
+    return id in this.#named ? { $ref: `${PLACE}${id}` } : (this.components[id] ?? {});
+  }
+}
+
+function schemaIn(content: Content): z.ZodType[] {
+  return content === 'bytes' ? [] : ['lines' in content ? content.lines : content];
+}
+
+/** Returns the document. It is OpenAPI 3.1, whose schemas are JSON Schema 2020-12. */
+export function openApi(): JsonObject {
+  const operations = Object.values(OPERATIONS);
+  const bodies = new Converter(
+    'input',
+    { ...BODIES, Task: taskRecord },
+    operations.flatMap(({ body }) => body ?? []),
+  );
+  const replies = new Converter(
+    'output',
+    REPLIES,
+    operations.map(({ reply }) => reply),
+  );
+  const paths: Record<string, JsonObject> = {};
+  for (const [name, operation] of Object.entries(OPERATIONS)) {
+    const [method = '', route = ''] = name.split(' ');
+    const written = route.replaceAll(/:(\w+)/g, '{$1}');
+    paths[written] = { ...paths[written], [method.toLowerCase()]: operationOf(route, operation, bodies, replies) };
+  }
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Rollout Studio server',
+      version: '1',
+      description: 'Every response that is not 2xx has an Error as its body.',
+    },
+    security: [{ token: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        token: { type: 'http', scheme: 'bearer', description: 'A client token, as in server.json' },
+      },
+      schemas: { ...bodies.named, ...replies.named },
+    },
+  };
+}
+
+function operationOf(
+  route: string,
+  { text, access, query = {}, body, reply }: Operation,
+  bodies: Converter,
+  replies: Converter,
+): JsonObject {
+  const inPath = [...route.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+  const inQuery = Object.entries(query).map(([name, kind]) => ({
+    name,
+    in: 'query',
+    schema: kind === 'text' ? { type: 'string' } : { type: 'integer', minimum: 0 },
+  }));
+  const error = {
+    description: 'Why it is refused',
+    content: { 'application/json': { schema: { $ref: `${PLACE}Error` } } },
+  };
+  return {
+    summary: text,
+    ...(access === 'anyone' ? { security: [] } : {}),
+    ...(access === 'full' ? { description: 'Needs a token that is not read-only.' } : {}),
+    parameters: [...inPath, ...inQuery],
+    ...(body === undefined ? {} : { requestBody: { required: true, content: bodies.content(body) } }),
+    responses: {
+      200: { description: 'OK', content: replies.content(reply) },
+      default: error,
+    },
+  };
+}
+
+/** Without what identifies a schema as a document of its own. */
+function plain(schema: object): JsonObject {
+  // It is plain JSON. The bounds are those of every integer that JavaScript writes.
+  const bounded = JSON.stringify(schema, (_key, value: unknown) =>
+    Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER ? undefined : value,
+  );
+  const { $schema: _schema, $id: _id, ...rest } = JSON.parse(bounded) as JsonObject;
+  return rest;
+}
+
+/** Returns the text of the document. */
+export function openApiText(): string {
+  return `${JSON.stringify(openApi(), null, 2)}\n`;
+}
