@@ -4,6 +4,9 @@
  */
 export const STREAMING = ['auto', 'always', 'never'] as const;
 
+/** Engines that the server itself pauses, and tells the version of their weights. */
+export const CONTROLLED_ENGINES = ['none', 'vllm'] as const;
+
 /** Default settings of agent, world, and batch files. Times are in seconds. */
 export const DEFAULTS = {
   attempts: 1,
@@ -12,6 +15,7 @@ export const DEFAULTS = {
   context: { reasoning: 'keep', tool_result_tokens: 8000, overflow: 'fail' },
   capture: { token_ids: false, logprobs: false },
   stream: 'auto',
+  control: 'none',
   endpoint_wait: 600,
   retry: { infrastructure: 3 },
   hold_limit: 3600,

@@ -13,6 +13,7 @@ import { readOnlyError } from '../store/sqlite/readOnlySqlite.ts';
 import type { Store } from '../store/store.ts';
 import type { OriginRules } from './access/origins.ts';
 import { type ClientTokens, Tokens } from './access/tokens.ts';
+import { controlledOf } from './batches/endpoints.ts';
 import { Secrets } from './batches/secrets.ts';
 import { Submissions } from './batches/submissions.ts';
 import { Supervisor } from './batches/supervisor.ts';
@@ -134,6 +135,11 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     changes,
     log,
     pressure: () => pressure,
+    controlled: async (batch) => {
+      const record = await store.batch(batch);
+      if (record === undefined) return [];
+      return controlledOf(await submissions.get(record.spec.submission), (await secrets.get(batch)) ?? {});
+    },
     announce: () => hub.announce(),
   });
   const returns = new Returns((batch, infra) => {

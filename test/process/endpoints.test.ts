@@ -8,7 +8,7 @@ import { test } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
 import type { EventOf } from '../../src/trace/schema.ts';
 import { Bench } from '../support/cli.ts';
-import { answerText, chatEndpoint, type FakeEndpoint } from '../support/endpoint.ts';
+import { answerText, chatEndpoint, type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
 import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
@@ -324,4 +324,62 @@ test('people see and end a pause with the command line', async () => {
   } finally {
     await bench.close();
   }
+});
+
+test('the server itself pauses and resumes a vLLM where the agent file says so', async () => {
+  await using store = new TestStore();
+  /** The requests to the routes of control, with their keys, and the model calls, in order. */
+  const seen: string[] = [];
+  let status = 200;
+  await using engine = await fakeEndpoint((request, response) => {
+    const { path, body, headers } = request;
+    if (path.endsWith('/chat/completions')) {
+      seen.push('call');
+      answerText(response, 'yes');
+      return;
+    }
+    if (path.endsWith('/metrics')) {
+      response.writeHead(404).end();
+      return;
+    }
+    seen.push(`${path}${Object.keys(body).length === 0 ? '' : ` ${JSON.stringify(body)}`}`);
+    assert.equal(headers.authorization, 'Bearer the key');
+    response.writeHead(status, { 'content-type': 'application/json' });
+    response.end(JSON.stringify(status === 200 ? { status: 'ok' } : { detail: 'Not Found' }));
+  });
+  const server = await store.start();
+  const plain = submissionFor([engine.url]);
+  const model = { ...plain.agent.model, control: 'vllm' as const, api_key: `\${env:ENGINE_KEY}` };
+  const env = { names: ['ENGINE_KEY'], shown: [] };
+  const submission = { ...plain, env, agent: { ...plain.agent, model } };
+  await server.submit(submission, allYes(2), { secrets: { ENGINE_KEY: 'the key' } });
+  await until('the endpoint is known', async () => (await stateOf(server, engine.url)) === 'serving');
+
+  await server.api.setEndpoint({ endpoint: engine.url, state: 'paused' });
+  await server.api.setEndpoint({ endpoint: engine.url, state: 'serving', version: 6 });
+  await server.api.setEndpoint({ endpoint: engine.url, state: 'paused', mode: 'abort' });
+  assert.deepEqual(seen.splice(0), [
+    '/pause?mode=wait',
+    '/update_weight_version {"new_version":"6"}',
+    '/resume',
+    '/pause?mode=abort',
+  ]);
+  await assert.rejects(server.api.setEndpoint({ endpoint: engine.url, state: 'serving', version: 5 }), (error) =>
+    StudioError.is(error, 'conflict'),
+  );
+  assert.deepEqual(seen, [], 'the engine does not learn of a version that is refused');
+
+  // An engine that has no such routes: workers keep waiting, and the message says what to do.
+  status = 404;
+  await assert.rejects(
+    server.api.setEndpoint({ endpoint: engine.url, state: 'serving', version: 7 }),
+    (error) =>
+      StudioError.is(error, 'unavailable') &&
+      /update_weight_version: 404/.test(error.message) &&
+      /VLLM_SERVER_DEV_MODE=1/.test(error.hint ?? ''),
+  );
+  assert.equal(await stateOf(server, engine.url), 'paused');
+  status = 200;
+  const serving = await server.api.setEndpoint({ endpoint: engine.url, state: 'serving', version: 7 });
+  assert.deepEqual([serving.state, serving.version], ['serving', 7]);
 });

@@ -1,6 +1,6 @@
 /** Schemas of `model:` for agents, judges, and simulated users, and of `models:` for what users' code may ask. */
 import { z } from 'zod';
-import { DEFAULTS, STREAMING } from '../defaults.ts';
+import { CONTROLLED_ENGINES, DEFAULTS, STREAMING } from '../defaults.ts';
 import { amount, choice, duration, expects, fault, flag, listOf, number, text } from './values.ts';
 
 const endpoint = text('http://localhost:8000/v1', 'the URL of an OpenAI-compatible endpoint, or a list of them');
@@ -78,6 +78,13 @@ export const modelSection = z.strictObject({
       'When replies are streamed. `auto`: only while somebody watches the rollout, or if a whole reply took too ' +
         'long, because reading a reply piece by piece costs a worker most of its time; `always`; `never`. The ' +
         'trajectory is the same, except for the time of the first token.',
+    ),
+  control: choice(CONTROLLED_ENGINES)
+    .default(DEFAULTS.control)
+    .describe(
+      'The engine that the server itself pauses, tells the version of its weights, and resumes, when a trainer ' +
+        'announces that. `vllm` needs `VLLM_SERVER_DEV_MODE=1` in the environment of the engine, which opens its ' +
+        'control to whoever reaches it.',
     ),
   price: z
     .strictObject({

@@ -1,7 +1,7 @@
 /** What several sections of a submission consist of. */
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../common/json.ts';
-import { STREAMING } from '../defaults.ts';
+import { CONTROLLED_ENGINES, STREAMING } from '../defaults.ts';
 
 export const sha = z.string().regex(/^[0-9a-f]{64}$/);
 export const json = z.unknown() as unknown as z.ZodType<Json>;
@@ -30,6 +30,8 @@ export const submittedModel = z.object({
   capture: z.object({ token_ids: z.boolean(), logprobs: z.boolean() }),
   /** When replies are streamed. Absent: `auto`. */
   stream: z.enum(STREAMING).optional(),
+  /** The engine that the server controls. Absent: `none`. */
+  control: z.enum(CONTROLLED_ENGINES).optional(),
   /** Per million tokens. */
   price: z.object({ input: z.number(), output: z.number(), cached: z.number().optional() }).optional(),
   /** How long a call may wait for an endpoint that does not respond before the attempt is given up. */

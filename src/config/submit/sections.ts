@@ -227,6 +227,7 @@ function submittedModel(model: ModelSection): SubmittedModel {
     capture: model.capture,
     // Absent by default, so that submissions that say nothing about it have the same ID as before.
     ...(model.stream === DEFAULTS.stream ? {} : { stream: model.stream }),
+    ...(model.control === DEFAULTS.control ? {} : { control: model.control }),
     ...(model.price === undefined ? {} : { price: model.price }),
     endpoint_wait_seconds: model.endpoint_wait,
   };

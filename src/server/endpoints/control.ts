@@ -14,11 +14,18 @@ import {
   type SetEndpoint,
   WAIT_SECONDS,
 } from '../../protocol/endpoints.ts';
-import { ENDPOINT_CALLS, ENDPOINTS_CHANGED, type EndpointRecord, versionOf } from '../../store/endpointStore.ts';
+import {
+  ENDPOINT_CALLS,
+  ENDPOINTS_CHANGED,
+  type EndpointChange,
+  type EndpointRecord,
+  versionOf,
+} from '../../store/endpointStore.ts';
 import type { Store } from '../../store/store.ts';
 import type { Changes } from '../changes.ts';
 import type { BackPressure } from '../pressure/backPressure.ts';
 import { Throttle } from '../throttle.ts';
+import { type ControlledEndpoint, type Engine, enginesOf, pauseEngines, resumeEngines, setVersion } from './engines.ts';
 import { LongPauses } from './longPauses.ts';
 import { type InFlight, inFlightOf, isUsing } from './reports.ts';
 import { resolveTarget } from './target.ts';
@@ -27,6 +34,8 @@ interface EndpointControlOptions {
   readonly store: Pick<Store, 'endpoints' | 'addBatchEvent'>;
   readonly changes: Pick<Changes, 'on'>;
   readonly pressure: () => Pick<BackPressure, 'known' | 'users'>;
+  /** Returns the endpoints of a batch whose engines this server controls. */
+  readonly controlled: (batch: string) => Promise<ControlledEndpoint[]>;
   /** Passes the announcements on to the workers of this server. */
   readonly announce: () => Promise<void>;
   readonly log: Log;
@@ -138,7 +147,7 @@ export class EndpointControl {
     const reports = await store.endpoints.calls();
     const target = resolveTarget(request, { known: pressure().known(), records: this.#records, reports });
     const before = this.#records.filter((one) => one.endpoint === target.endpoint);
-    const record = await store.endpoints.set({
+    const change: EndpointChange = {
       ...target,
       paused: request.state !== 'serving',
       mode: request.mode ?? 'wait',
@@ -146,7 +155,9 @@ export class EndpointControl {
       force: request.force === true,
       by: request.by ?? 'trainer',
       limitMs: Math.round((request.pause_seconds ?? PAUSE_SECONDS) * 1000),
-    });
+    };
+    if (!change.paused) await this.#resumeEngines(change, signal);
+    const record = await store.endpoints.set(change);
     await this.read();
     if (!record.paused) await this.#long.ended(before, record);
     const now =
@@ -164,6 +175,28 @@ export class EndpointControl {
       by: record.by,
       since: record.since,
     };
+  }
+
+  /** Resumes the engines that the server controls, with their new version, before workers call them again. */
+  async #resumeEngines(change: EndpointChange, signal: AbortSignal): Promise<void> {
+    const engines = await this.#engines(change);
+    if (engines.length === 0) return;
+    const paused = this.#records.find(
+      (one) => one.paused && one.endpoint === change.endpoint && one.replica?.name === change.replica?.name,
+    );
+    if (change.version !== undefined) {
+      // A version that goes backward is refused before the engines learn of it.
+      if (paused !== undefined)
+        await this.#options.store.endpoints.set({ ...paused, version: change.version, force: change.force });
+      await setVersion(engines, change.version, signal);
+    }
+    await resumeEngines(engines, signal);
+  }
+
+  async #engines(of: Pick<EndpointChange, 'endpoint' | 'replica'>): Promise<Engine[]> {
+    const { controlled, pressure } = this.#options;
+    const all = await Promise.all(this.#batchesOf(of.endpoint).map(controlled));
+    return enginesOf(of, all.flat(), pressure().known());
   }
 
   async #inFlight(record: EndpointRecord): Promise<InFlight> {
@@ -188,7 +221,10 @@ export class EndpointControl {
         );
         if (mine?.paused !== true)
           throw new StudioError('conflict', `${mine?.by ?? 'Somebody'} resumed ${record.endpoint} during the pause.`);
-        if (isSettled(now)) return now;
+        if (isSettled(now)) {
+          await pauseEngines(await this.#engines(record), record.mode, end - performance.now(), signal);
+          return now;
+        }
         if (signal.aborted) throw new StudioError('cancelled', `Nobody waits for the pause of ${record.endpoint}.`);
         const left = end - performance.now();
         if (left <= 0) throw tooLong(record, now, seconds);
