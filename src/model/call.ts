@@ -1,6 +1,5 @@
 /** One request to one endpoint, without retries: sends it and reads the response. */
 
-import type OpenAI from 'openai';
 import { isJsonObject } from '../common/json.ts';
 import { shortened } from '../common/text.ts';
 import type { ModelReply, ModelRequest } from '../rollout/ports.ts';
@@ -10,11 +9,12 @@ import type { Dialect } from './chat/dialect.ts';
 import type { PreparedRequest } from './chat/request.ts';
 import { AnswerError, streamedFailure } from './http/failures.ts';
 import { EventStreamReader } from './http/sse.ts';
+import type { SteadyClient } from './http/steadyClient.ts';
 import type { IncomingBody, Transport } from './http/transport.ts';
 import { SILENCE_MS } from './http/transport.ts';
 
 export interface Call {
-  readonly client: OpenAI;
+  readonly client: SteadyClient;
   readonly transport: Transport;
   readonly dialect: Dialect;
   readonly request: ModelRequest;
@@ -55,38 +55,29 @@ export function wholeReplyMs({ max_tokens: maxTokens, extra }: ModelRequest['sam
  * model.
  */
 const ENDED_BY_ENGINE: ReadonlySet<string> = new Set(['abort', 'error']);
-const JSON_TYPE = { 'content-type': 'application/json' };
 
 export type CallResult = Omit<ModelReply, 'retries' | 'weights' | 'pause'>;
 
 /** Rejects with an error that `failureOf` understands. */
 export async function callOnce(call: Call): Promise<CallResult> {
-  // A separate signal, because the openai package never removes its listeners.
-  const abort = new AbortController();
-  const onAbort = (): void => abort.abort(call.signal.reason);
-  if (call.signal.aborted) onAbort();
-  call.signal.addEventListener('abort', onAbort, { once: true });
+  const target = await call.client.target('/chat/completions');
+  const began = performance.now();
+  const exchange = call.transport.post(target, call.prepared.body, call.signal);
   const whole = { late: false };
   const limit = call.prepared.streamed
     ? undefined
     : setTimeout(() => {
         whole.late = true;
-        abort.abort();
+        exchange.abort();
       }, call.wholeMs);
   call.onPause(() => abort.abort());
   try {
-    const began = performance.now();
-    // Uses `post`, because the body is already text and has fields that are not OpenAI's (vLLM's IDs,
-    // `sampling.extra`).
-    const response = await call.client
-      .post('/chat/completions', { body: call.prepared.body, headers: JSON_TYPE, signal: abort.signal })
-      .asResponse();
+    const { headers, body: incoming } = await exchange.response;
     call.onAnswered();
-    const incoming = call.transport.bodyOf(response);
     const builder = new AnswerBuilder();
     let firstMs: number | undefined;
     // Some endpoints ignore `stream: true` and return the whole response.
-    const type = response.headers.get('content-type') ?? '';
+    const type = String(headers['content-type'] ?? '');
     if (type.includes('text/event-stream'))
       await readStream(incoming, builder, call, (text) => {
         if (text === '') return;
@@ -105,7 +96,7 @@ export async function callOnce(call: Call): Promise<CallResult> {
       });
     return toResult(answer, call, ms, firstMs);
   } catch (error) {
-    abort.abort();
+    exchange.abort();
     if (whole.late && !call.signal.aborted)
       throw new AnswerError({
         what: 'slow',
@@ -114,7 +105,6 @@ export async function callOnce(call: Call): Promise<CallResult> {
     throw error;
   } finally {
     clearTimeout(limit);
-    call.signal.removeEventListener('abort', onAbort);
   }
 }
 

@@ -1,5 +1,4 @@
 /** What all model clients of a process share: the connections, and the dialect of each endpoint. */
-import type OpenAI from 'openai';
 import { Dialect } from './chat/dialect.ts';
 import { SteadyClient } from './http/steadyClient.ts';
 import type { TransportOptions } from './http/transport.ts';
@@ -21,7 +20,7 @@ export class ModelConnections {
   readonly transport: Transport;
   /** See TransportOptions. */
   readonly wholeReplyMs: number | undefined;
-  readonly #clients = new Map<string, OpenAI>();
+  readonly #clients = new Map<string, SteadyClient>();
   readonly #dialects = new Map<string, Dialect>();
   /** The last response of each endpoint that accepted no call. */
   readonly troubles: Map<string, string> = new Map();
@@ -31,7 +30,7 @@ export class ModelConnections {
     this.wholeReplyMs = options.wholeReplyMs;
   }
 
-  client(target: Target): OpenAI {
+  client(target: Target): SteadyClient {
     const key = JSON.stringify([target.baseUrl, target.apiKey, target.headers, target.query]);
     let client = this.#clients.get(key);
     if (client === undefined) {

@@ -145,7 +145,9 @@ function connectionFailure(cause: unknown): Failure {
   if (TLS.test(code)) return { what: 'unreachable', text: `its certificate is not trusted (${code}): ${text}` };
   if (code === 'ERR_INVALID_URL' || code === 'UND_ERR_INVALID_ARG')
     return { what: 'unreachable', text: `its address is wrong: ${text}` };
-  return { what: 'down', name: NAMES[code] ?? 'cut', text: text === '' ? code : text };
+  const name = NAMES[code] ?? 'cut';
+  if (name === 'timeout') return { what: 'down', name, text: 'it did not respond in time' };
+  return { what: 'down', name, text: text === '' ? code : text };
 }
 
 /** Node wraps the errors of several addresses in an AggregateError, and undici wraps them again. */

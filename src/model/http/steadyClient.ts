@@ -1,30 +1,28 @@
 import OpenAI from 'openai';
-
-type BuildRequest = OpenAI['buildRequest'];
+import type { PostTarget } from './transport.ts';
 
 /**
  * A client whose requests differ only in their body: it builds the address and headers of each path once, because
  * building them for every call costs more than sending the call.
  */
 export class SteadyClient extends OpenAI {
-  readonly #requests = new Map<string, Awaited<ReturnType<BuildRequest>>>();
+  readonly #targets = new Map<string, Promise<PostTarget>>();
 
-  override async buildRequest(...[options, extra]: Parameters<BuildRequest>): ReturnType<BuildRequest> {
-    const { body, method, path, signal } = options;
-    if (typeof body !== 'string' && body !== undefined) return super.buildRequest(options, extra);
-    const key = `${method} ${path}`;
-    let request = this.#requests.get(key);
-    if (request === undefined)
-      this.#requests.set(
-        key,
-        (request = await super.buildRequest(
-          { ...options, signal: null, body: typeof body === 'string' ? '{}' : undefined },
-          extra,
-        )),
-      );
-    return {
-      ...request,
-      req: { ...request.req, ...(body === undefined ? {} : { body }), ...(signal == null ? {} : { signal }) },
-    };
+  /** Returns where a request with JSON text goes, and with which headers. Rejects for an invalid address. */
+  target(path: string): Promise<PostTarget> {
+    let target = this.#targets.get(path);
+    if (target === undefined) this.#targets.set(path, (target = this.#build(path)));
+    return target;
+  }
+
+  async #build(path: string): Promise<PostTarget> {
+    const { req, url } = await this.buildRequest({
+      method: 'post',
+      path,
+      body: '{}',
+      headers: { 'content-type': 'application/json' },
+    });
+    const { origin, pathname, search } = new URL(url);
+    return { origin, path: pathname + search, headers: Object.fromEntries(req.headers) };
   }
 }

@@ -1,7 +1,7 @@
 /**
- * HTTP to the endpoints, with undici's dispatcher, passed to the `openai` package as its `fetch`. Web streams cost more
- * per chunk than everything else together, so a body goes from the socket directly to its reader, and the Response only
- * carries status and headers; `bodyOf` returns the body.
+ * HTTP to the endpoints, with undici's dispatcher: for model calls, and as the `fetch` of the `openai` package. Web
+ * streams cost more per chunk than everything else together, so a body goes from the socket directly to its reader; a
+ * Response only carries status and headers, and `bodyOf` returns its body.
  */
 
 import type { Dispatcher } from 'undici';
@@ -43,10 +43,35 @@ export class EndpointRefusal extends Error {
   }
 }
 
+/** Where a request goes. */
+export interface PostTarget {
+  readonly origin: string;
+  /** With its query. */
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+type RawHeaders = Record<string, string | string[] | undefined>;
+
+/** A 2xx response whose body is being received. */
+export interface IncomingResponse {
+  readonly status: number;
+  /** Names are lower-case. */
+  readonly headers: Readonly<RawHeaders>;
+  readonly body: IncomingBody;
+}
+
+/** A request and its response. */
+export interface Exchange {
+  /** Rejects with EndpointRefusal for a response that is not 2xx. */
+  readonly response: Promise<IncomingResponse>;
+  /** Ends it. Does nothing if it has ended. */
+  abort(reason?: unknown): void;
+}
+
 export class Transport {
   readonly #agent: Agent;
-  readonly #bodies = new WeakMap<Response, Body>();
-  readonly #headers = new WeakMap<Headers, Record<string, string>>();
+  readonly #bodies = new WeakMap<Response, IncomingBody>();
 
   constructor(options: TransportOptions = {}) {
     this.#agent = new Agent({
@@ -63,11 +88,31 @@ export class Transport {
   }
 
   /**
+   * Sends a request whose body is JSON text. Model calls use it directly: `fetch`, `Request`, and `Response` cost more
+   * than the rest of a call.
+   */
+  post(target: PostTarget, text: string, signal: AbortSignal): Exchange {
+    return this.#dispatch(target, 'POST', text, signal);
+  }
+
+  /**
    * The `fetch` for the `openai` package. Resolves only with a 2xx response, whose body is empty here (see `bodyOf`);
    * other responses are thrown as EndpointRefusal.
    */
-  readonly fetch = (url: string | URL | Request, init?: RequestInit): Promise<Response> =>
-    this.#send(url instanceof Request ? url.url : String(url), init ?? {});
+  readonly fetch = async (url: string | URL | Request, init: RequestInit = {}): Promise<Response> => {
+    const target = new URL(url instanceof Request ? url.url : String(url));
+    const { response } = this.#dispatch(
+      { origin: target.origin, path: target.pathname + target.search, headers: plainHeaders(init.headers) },
+      methodOf(init.method),
+      // The openai package sends JSON text.
+      typeof init.body === 'string' ? init.body : null,
+      init.signal ?? undefined,
+    );
+    const { status, headers, body } = await response;
+    const answer = new Response(null, { status, headers: toHeaders(headers) });
+    this.#bodies.set(answer, body);
+    return answer;
+  };
 
   /** Returns the body of a 2xx response of `fetch`. */
   bodyOf(response: Response): IncomingBody {
@@ -80,73 +125,70 @@ export class Transport {
     await this.#agent.destroy();
   }
 
-  /** Clients pass the same Headers object for every call. */
-  #headersOf(init: RequestInit): Record<string, string> {
-    const headers = init.headers instanceof Headers ? init.headers : new Headers(init.headers);
-    let plain = this.#headers.get(headers);
-    if (plain === undefined) this.#headers.set(headers, (plain = Object.fromEntries(headers)));
-    return plain;
-  }
-
-  #send(url: string, init: RequestInit): Promise<Response> {
-    return new Promise((resolve, reject) => {
-      const target = new URL(url);
-      const signal = init.signal ?? undefined;
-      const body = new Body();
-      let controller: Dispatcher.DispatchController | undefined;
-      let status = 0;
-      const onAbort = (): void => {
-        const reason = signal?.reason instanceof Error ? signal.reason : new DOMException('aborted', 'AbortError');
-        controller?.abort(reason);
-        body.fail(reason);
-        reject(reason);
-      };
-      const settled = (): void => signal?.removeEventListener('abort', onAbort);
-      if (signal?.aborted === true) {
-        onAbort();
-        return;
-      }
-      signal?.addEventListener('abort', onAbort, { once: true });
-      let headers: Headers | undefined;
+  #dispatch(
+    { origin, path, headers }: PostTarget,
+    method: Dispatcher.HttpMethod,
+    text: string | null,
+    signal: AbortSignal | undefined,
+  ): Exchange {
+    const body = new Body();
+    let controller: Dispatcher.DispatchController | undefined;
+    let ended: unknown;
+    const { promise, resolve, reject } = Promise.withResolvers<IncomingResponse>();
+    const abort = (reason: unknown = signal?.reason): void => {
+      if (ended !== undefined) return;
+      const why = reason instanceof Error ? reason : new DOMException('aborted', 'AbortError');
+      settled(why);
+      controller?.abort(why);
+      body.fail(why);
+      reject(why);
+    };
+    const onAbort = (): void => abort();
+    const settled = (why: unknown): void => {
+      ended = why;
+      signal?.removeEventListener('abort', onAbort);
+    };
+    const exchange = { response: promise, abort };
+    if (signal?.aborted === true) {
+      abort();
+      return exchange;
+    }
+    signal?.addEventListener('abort', onAbort, { once: true });
+    let status = 0;
+    let received: RawHeaders = {};
+    try {
       this.#agent.dispatch(
-        {
-          origin: target.origin,
-          path: target.pathname + target.search,
-          method: methodOf(init.method),
-          headers: this.#headersOf(init),
-          // The openai package sends JSON text.
-          body: typeof init.body === 'string' ? init.body : null,
-        },
+        { origin, path, method, headers, body: text },
         {
           onRequestStart(started) {
             controller = started;
-            if (signal?.aborted === true) onAbort();
+            if (ended !== undefined) started.abort(ended instanceof Error ? ended : new Error('aborted'));
           },
           onResponseStart: (_, code, raw) => {
             status = code;
-            headers = toHeaders(raw);
-            if (code < 200 || code > 299) return;
-            const response = new Response(null, { status, headers });
-            this.#bodies.set(response, body);
-            resolve(response);
+            received = raw;
+            if (code >= 200 && code <= 299) resolve({ status, headers: raw, body });
           },
           onResponseData(_, chunk) {
             body.push(chunk);
           },
           onResponseEnd() {
-            settled();
+            settled('done');
             body.end();
-            if (status < 200 || status > 299)
-              reject(new EndpointRefusal(status, headers ?? new Headers(), body.text()));
+            if (status < 200 || status > 299) reject(new EndpointRefusal(status, toHeaders(received), body.text()));
           },
           onResponseError(_, error) {
-            settled();
+            settled(error);
             body.fail(error);
             reject(error);
           },
         },
       );
-    });
+    } catch (error) {
+      // An invalid address.
+      abort(error);
+    }
+    return exchange;
   }
 }
 
@@ -210,7 +252,11 @@ function methodOf(method: string | undefined): Dispatcher.HttpMethod {
   return method?.toUpperCase() === 'GET' || method === undefined ? 'GET' : 'POST';
 }
 
-function toHeaders(raw: Record<string, string | string[] | undefined>): Headers {
+function plainHeaders(headers: RequestInit['headers']): Record<string, string> {
+  return Object.fromEntries(headers instanceof Headers ? headers : new Headers(headers));
+}
+
+function toHeaders(raw: Readonly<RawHeaders>): Headers {
   const headers = new Headers();
   for (const name of READ_HEADERS) {
     const value = raw[name];
