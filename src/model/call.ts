@@ -5,6 +5,7 @@ import { shortened } from '../common/text.ts';
 import type { ModelReply, ModelRequest } from '../rollout/ports.ts';
 import type { Answer } from './chat/answer.ts';
 import { AnswerBuilder } from './chat/answer.ts';
+import { ChunkTemplate } from './chat/chunkTemplate.ts';
 import type { Dialect } from './chat/dialect.ts';
 import type { PreparedRequest } from './chat/request.ts';
 import { AnswerError, streamedFailure } from './http/failures.ts';
@@ -115,15 +116,23 @@ async function readStream(
   onText: (text: string) => void,
 ): Promise<void> {
   const received = { done: false };
+  const template = new ChunkTemplate();
   const reader = new EventStreamReader((data) => {
     if (data === '[DONE]') {
       received.done = true;
+      return;
+    }
+    const plain = template.match(data);
+    if (plain !== undefined) {
+      builder.text(plain.field, plain.text);
+      onText(plain.text);
       return;
     }
     const chunk = parseChunk(data);
     if ('error' in chunk && chunk['error'] !== null && chunk['error'] !== undefined)
       throw new AnswerError(streamedFailure(chunk['error'], call.request, Date.now()));
     onText(builder.chunk(chunk));
+    template.learn(data, chunk);
   });
   await body.pipe((bytes) => reader.push(bytes));
   reader.end();

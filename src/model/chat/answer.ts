@@ -29,6 +29,10 @@ export interface Answer {
   readonly logprobs?: Float32Array;
 }
 
+/** Fields of a message that are text. */
+export const TEXT_FIELDS = ['content', 'reasoning', 'reasoning_content'] as const;
+export type TextField = (typeof TEXT_FIELDS)[number];
+
 export class AnswerBuilder {
   #text = '';
   #reasoning = '';
@@ -59,6 +63,16 @@ export class AnswerBuilder {
     if (choice === undefined) return '';
     const delta = choice['delta'];
     return isRaw(delta) ? this.#message(delta) : '';
+  }
+
+  /** Adds a piece of text; `field`: where it was in a chunk that had nothing else. */
+  text(field: TextField, text: string): void {
+    if (field === 'content') {
+      this.#text += text;
+      return;
+    }
+    this.#reasoning += text;
+    this.reasoningName = field;
   }
 
   /** Adds a complete response. */

@@ -3,8 +3,8 @@
  * and cannot be listed, so that a program that runs without a sandbox does not find those of other rollouts.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, rmdirSync } from 'node:fs';
-import { chmod, mkdir } from 'node:fs/promises';
+import { mkdirSync } from 'node:fs';
+import { chmod, mkdir, rmdir } from 'node:fs/promises';
 import path from 'node:path';
 import { StudioError, systemCodeOf } from '../../common/errors.ts';
 import { removeTree } from '../../disk/removeTree.ts';
@@ -92,7 +92,8 @@ async function addAttachments(
 /** Removes the directory with its contents; a process that is just ending may still hold a file. */
 export async function removeWorkDirectory(directory: string): Promise<void> {
   try {
-    rmdirSync(directory);
+    // The rollout is over, so nothing waits for it: other rollouts need not wait for the disk either.
+    await rmdir(directory);
   } catch {
     // It is not empty, or was never created.
     await removeTree(directory);

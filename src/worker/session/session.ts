@@ -3,6 +3,7 @@
  * beats whether the server is there; reports when it has been silent so long that nothing new may start (`fenced`), and
  * when it is gone for good (`gone`).
  */
+import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 import { StudioError } from '../../common/errors.ts';
 import type { ServerToWorker, WorkerFrame } from '../../protocol/worker.ts';
@@ -60,6 +61,9 @@ export class Session {
   readonly #options: SessionOptions;
   readonly #handlers: SessionHandlers;
   #socket: WebSocket | undefined;
+  /** The stream below the current connection. */
+  #transport: Duplex | undefined;
+  #corked = false;
   #welcomed = false;
   #closed = false;
   #fenced = false;
@@ -97,9 +101,22 @@ export class Session {
   /** Sends a frame that is already text. */
   sendText(frame: OutletText): boolean {
     if (!this.#welcomed || this.#socket === undefined) return false;
+    this.#cork();
     this.#socket.send(frame);
     this.#options.frameLog?.(frame);
     return true;
+  }
+
+  /** The frames of many rollouts leave with one system call. */
+  #cork(): void {
+    const transport = this.#transport;
+    if (transport === undefined || this.#corked) return;
+    this.#corked = true;
+    transport.cork();
+    process.nextTick(() => {
+      this.#corked = false;
+      transport.uncork();
+    });
   }
 
   /** Sends `bye` (the rollouts return to the queue immediately) and closes the connection; waits at most `ms`. */
@@ -137,6 +154,9 @@ export class Session {
       handshakeTimeout: HANDSHAKE_MS,
     });
     this.#socket = socket;
+    socket.on('upgrade', ({ socket: transport }) => {
+      if (this.#socket === socket) this.#transport = transport;
+    });
     socket.on('open', () => {
       this.#helloAt = performance.now();
       const hello: Hello = {
@@ -178,6 +198,7 @@ export class Session {
   #lost(socket: WebSocket): void {
     if (this.#socket !== socket) return;
     this.#socket = undefined;
+    this.#transport = undefined;
     if (this.#welcomed) this.#lostAt ??= performance.now();
     this.#welcomed = false;
     if (this.#closed) return;

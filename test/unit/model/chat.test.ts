@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { JsonObject } from '../../../src/common/json.ts';
 import { AnswerBuilder } from '../../../src/model/chat/answer.ts';
+import { ChunkTemplate } from '../../../src/model/chat/chunkTemplate.ts';
 import { cutOffCall } from '../../../src/model/chat/cutOffCall.ts';
 import { Dialect } from '../../../src/model/chat/dialect.ts';
 import { prepareRequest } from '../../../src/model/chat/request.ts';
@@ -238,6 +239,52 @@ describe('AnswerBuilder', () => {
       { type: 'text', content: '\n\nIt is due.' },
     ]);
     assert.deepEqual(build([chunk({ finish: 'stop' })]).parts, []);
+  });
+});
+
+describe('ChunkTemplate', () => {
+  const line = (delta: JsonObject, more: JsonObject = {}, top: JsonObject = {}): string =>
+    JSON.stringify({ id: 'c', created: 1, choices: [{ index: 0, delta, finish_reason: null, ...more }], ...top });
+
+  const templateOf = (data: string): ChunkTemplate => {
+    const template = new ChunkTemplate();
+    template.learn(data, JSON.parse(data) as JsonObject);
+    return template;
+  };
+
+  it('reads chunks that differ only in their text, without parsing them', () => {
+    for (const field of ['content', 'reasoning', 'reasoning_content']) {
+      const template = templateOf(line({ [field]: 'one' }, { logprobs: null }));
+      for (const text of ['two', ' ', '漢😀', '{}', "it's", '\u2028'])
+        assert.deepEqual(template.match(line({ [field]: text }, { logprobs: null })), { field, text });
+    }
+    const spaced = templateOf('{"choices": [{"delta": {"content": "a"}}]}');
+    assert.deepEqual(spaced.match('{"choices": [{"delta": {"content": "b c"}}]}'), { field: 'content', text: 'b c' });
+  });
+
+  it('leaves every other chunk to the parser', () => {
+    const template = templateOf(line({ content: 'one' }));
+    for (const text of ['a "quote"', 'a \\', 'new\nline', '', 'x"}},{"delta":{"content":"y'])
+      assert.equal(template.match(line({ content: text })), undefined, text);
+    assert.equal(template.match(line({ content: 'x' }, { finish_reason: 'stop' })), undefined);
+    assert.equal(template.match(line({ reasoning: 'x' })), undefined);
+    assert.equal(template.match(line({ content: 'x' }).slice(0, -1)), undefined);
+  });
+
+  it('learns only from chunks that say nothing but a text', () => {
+    for (const data of [
+      line({ content: 'x', role: 'assistant' }),
+      line({ content: 'x', reasoning: 'y' }),
+      line({ content: 'x' }, { token_ids: [1] }),
+      line({ content: 'x' }, { logprobs: { content: [] } }),
+      line({ content: 'x' }, { finish_reason: 'stop' }),
+      line({ content: 'x' }, {}, { usage: { prompt_tokens: 1, completion_tokens: 1 } }),
+      line({ content: 'x' }, {}, { prompt_token_ids: [1] }),
+      line({ content: 'a\nb' }),
+      line({ tool_calls: [{ index: 0, function: { arguments: '{' } }] }),
+      '{"choices":[{"delta":{"content":"x"}}],"content":null}',
+    ])
+      assert.equal(templateOf(data).match(data), undefined, data);
   });
 });
 

@@ -92,6 +92,7 @@ export class CallLink {
   readonly #events: CallEvents;
   readonly #closed = deferred<undefined>();
   #socket: Socket | undefined;
+  #corked = false;
   #ended = false;
 
   constructor(address: CallAddress, events: CallEvents) {
@@ -106,8 +107,20 @@ export class CallLink {
   /** Sends a message. Returns whether the thread has connected. */
   post(message: ToThread): boolean {
     if (this.#socket === undefined || this.#socket.destroyed) return false;
+    this.#cork(this.#socket);
     this.#socket.write(`${JSON.stringify(message)}\n`);
     return true;
+  }
+
+  /** The calls of many rollouts that continue at the same moment leave with one system call. */
+  #cork(socket: Socket): void {
+    if (this.#corked) return;
+    this.#corked = true;
+    socket.cork();
+    setImmediate(() => {
+      this.#corked = false;
+      socket.uncork();
+    });
   }
 
   /** Resolves when all messages of a thread that has exited are received. */
