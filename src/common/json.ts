@@ -12,10 +12,14 @@ export function isJsonObject(value: unknown): value is JsonObject {
  * cycle, a bigint, a function, or a non-finite number.
  */
 export function canonicalJson(value: unknown): string {
-  return write(value, new Set());
+  return write(value, 0, undefined);
 }
 
-function write(value: unknown, above: Set<object>): string {
+/** From this depth on, values that contain themselves are looked for: a cycle gets there in any case. */
+const CYCLES_FROM = 64;
+
+/** `above`: what contains the value, from that depth on. */
+function write(value: unknown, depth: number, above: Set<object> | undefined): string {
   if (value === null) return 'null';
   switch (typeof value) {
     case 'string':
@@ -29,21 +33,25 @@ function write(value: unknown, above: Set<object>): string {
     default:
       throw new TypeError(`a ${typeof value} cannot be written as JSON`);
   }
-  if (above.has(value)) throw new TypeError('a value that contains itself cannot be written as JSON');
-  above.add(value);
-  let text: string;
+  const known = depth < CYCLES_FROM ? undefined : (above ?? new Set());
+  if (known?.has(value) === true) throw new TypeError('a value that contains itself cannot be written as JSON');
+  known?.add(value);
+  // Hashes are made of many small values, so this creates no lists.
+  let text = '';
   if (Array.isArray(value)) {
-    text = `[${value.map((item: unknown) => (item === undefined ? 'null' : write(item, above))).join(',')}]`;
+    for (const item of value as unknown[])
+      text += `${text === '' ? '[' : ','}${item === undefined ? 'null' : write(item, depth + 1, known)}`;
+    text = text === '' ? '[]' : `${text}]`;
   } else {
-    const members: string[] = [];
     const source = value as Record<string, unknown>;
     for (const key of Object.keys(source).sort()) {
       const member = source[key];
-      if (member !== undefined) members.push(`${JSON.stringify(key)}:${write(member, above)}`);
+      if (member === undefined) continue;
+      text += `${text === '' ? '{' : ','}${JSON.stringify(key)}:${write(member, depth + 1, known)}`;
     }
-    text = `{${members.join(',')}}`;
+    text = text === '' ? '{}' : `${text}}`;
   }
-  above.delete(value);
+  known?.delete(value);
   return text;
 }
 

@@ -5,6 +5,11 @@ import type { Time } from './time.ts';
 /** An AbortSignal with a classed reason; everything that it interrupts rejects with this reason. */
 export class Stop {
   readonly #controller = new AbortController();
+  /**
+   * What else to end. Every effect waits for a stop, several times, and listeners of the signal cost more than the wait
+   * itself.
+   */
+  readonly #waiting = new Set<() => void>();
   #reason: ClassedError | undefined;
 
   get signal(): AbortSignal {
@@ -20,6 +25,9 @@ export class Stop {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
     this.#controller.abort(reason);
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    for (const end of waiting) end();
   }
 
   /** Throws the reason if there is one. */
@@ -34,8 +42,8 @@ export class Stop {
     const pass = (): void => {
       if (this.#reason !== undefined) stop.stop(this.#reason);
     };
-    this.signal.addEventListener('abort', pass, { once: true });
-    return { stop, release: () => this.signal.removeEventListener('abort', pass) };
+    this.#waiting.add(pass);
+    return { stop, release: () => void this.#waiting.delete(pass) };
   }
 
   /** Resolves with `promise`, or rejects with the stop reason and drops a later result of the promise. */
@@ -45,9 +53,18 @@ export class Stop {
       return Promise.reject(this.#reason);
     }
     return new Promise<T>((resolve, reject) => {
-      const onAbort = (): void => reject(this.#reason);
-      this.signal.addEventListener('abort', onAbort, { once: true });
-      promise.then(resolve, reject).finally(() => this.signal.removeEventListener('abort', onAbort));
+      const end = (): void => reject(this.#reason);
+      this.#waiting.add(end);
+      promise.then(
+        (value) => {
+          this.#waiting.delete(end);
+          resolve(value);
+        },
+        (error: unknown) => {
+          this.#waiting.delete(end);
+          reject(error);
+        },
+      );
     });
   }
 }

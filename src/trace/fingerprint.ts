@@ -13,13 +13,9 @@
  * and messages that are only input. Values are hashed in their stored form, so pass stored events, or always the same
  * unstored form. For a fork, pass the shared prefix first.
  */
-import { sha256 } from '@noble/hashes/sha2.js';
-import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js';
-import { hashOf } from '../common/hash.ts';
+import { hashOf, type RunningHash, runningHash } from '../common/hash.ts';
 import { canonicalJson, type Json } from '../common/json.ts';
 import type { EventOf, Part, TraceEvent, UnknownEvent } from './schema.ts';
-
-type Hash = ReturnType<typeof sha256.create>;
 
 interface Outcome {
   readonly status: string;
@@ -27,7 +23,7 @@ interface Outcome {
 }
 
 interface Agent {
-  readonly hash: Hash;
+  readonly hash: RunningHash;
   /** Calls of the open turn, in order. */
   calls: { readonly id: string; outcome?: Outcome }[];
   /** Outcomes of calls that the open turn's message did not request. */
@@ -62,7 +58,7 @@ export class Fingerprint {
     const agents = [...this.#agents].map(([path, agent]): [string, string] => {
       const hash = agent.hash.clone();
       closeTurn({ ...agent, hash });
-      return [path, bytesToHex(hash.digest())];
+      return [path, hash.hex()];
     });
     return hashOf(agents.sort(([a], [b]) => (a < b ? -1 : 1)));
   }
@@ -92,7 +88,7 @@ export class Fingerprint {
 
   #agent(path: string): Agent {
     let agent = this.#agents.get(path);
-    if (agent === undefined) this.#agents.set(path, (agent = { hash: sha256.create(), calls: [], others: [] }));
+    if (agent === undefined) this.#agents.set(path, (agent = { hash: runningHash(), calls: [], others: [] }));
     return agent;
   }
 }
@@ -104,8 +100,8 @@ function closeTurn(agent: Agent): void {
 }
 
 /** Adds one line of canonical JSON, which never contains a line break itself. */
-function update(hash: Hash, value: unknown): void {
-  hash.update(utf8ToBytes(`${canonicalJson(value)}\n`));
+function update(hash: RunningHash, value: unknown): void {
+  hash.update(`${canonicalJson(value)}\n`);
 }
 
 function withoutId(part: Part): unknown {

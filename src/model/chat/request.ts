@@ -49,17 +49,14 @@ export function prepareRequest(request: ModelRequest, dialect: Dialect, stream: 
   Object.assign(fields, sampling.extra);
   // Long members are inserted as existing text. If a name occurs twice, the last one counts.
   const { model = request.model, messages, tools, ...shortMembers } = fields;
-  const members = [
-    `"model":${JSON.stringify(model)}`,
-    `"messages":${messages === undefined ? toChatText(request.messages, dialect.reasoning) : JSON.stringify(messages)}`,
-    ...(tools === undefined
-      ? request.tools.length === 0
-        ? []
-        : [`"tools":${toolsText(request.tools)}`]
-      : [`"tools":${JSON.stringify(tools)}`]),
-    JSON.stringify(shortMembers).slice(1, -1),
-  ];
-  return { body: `{${members.filter((member) => member !== '').join(',')}}`, sent, streamed };
+  const context = messages === undefined ? toChatText(request.messages, dialect.reasoning) : JSON.stringify(messages);
+  const short = JSON.stringify(shortMembers).slice(1, -1);
+  // Joined with `+`: the engine copies the text once, when it is sent.
+  let body = `{"model":${JSON.stringify(model)},"messages":${context}`;
+  if (tools !== undefined) body += `,"tools":${JSON.stringify(tools)}`;
+  else if (request.tools.length > 0) body += `,"tools":${toolsText(request.tools)}`;
+  body += short === '' ? '}' : `,${short}}`;
+  return { body, sent, streamed };
 }
 
 const converted = new WeakMap<readonly ToolSpec[], string>();

@@ -49,11 +49,15 @@ export function toChatMessages(messages: readonly Message[], reasoning: Reasonin
  */
 export function toChatText(messages: readonly Message[], reasoning: ReasoningNames): string {
   const names = reasoning.join();
-  return `[${convert(
+  const texts = convert(
     messages,
     (message) => chatText(message, reasoning, names),
     (image) => JSON.stringify(image),
-  ).join(',')}]`;
+  );
+  // Not `join`, which would copy the whole context: with `+`, only the sender does.
+  let all = '';
+  for (const text of texts) all += all === '' ? text : `,${text}`;
+  return `[${all}]`;
 }
 
 /** Converts messages in order. The images of consecutive tool messages follow after them. */
