@@ -71,7 +71,7 @@ export async function callOnce(call: Call): Promise<CallResult> {
         whole.late = true;
         exchange.abort();
       }, call.wholeMs);
-  call.onPause(() => abort.abort());
+  call.onPause(() => exchange.abort());
   try {
     const { headers, body: incoming } = await exchange.response;
     call.onAnswered();
