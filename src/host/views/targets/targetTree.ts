@@ -9,9 +9,8 @@ import type { ServerInfo } from '../../../protocol/client.ts';
 import type { Services } from '../../services.ts';
 import type { TargetRegistry } from '../../targets/targetRegistry.ts';
 import { treeItem } from '../treeItem.ts';
-import { findingNodes } from './findingNodes.ts';
 import { FindingReader } from './findingReader.ts';
-import { type TargetNode, targetNodes } from './targetNodes.ts';
+import type { TargetNode } from './targetNodes.ts';
 
 const POLL_MS = 2_000;
 /** Minimum interval between finding requests, each of which starts a process. */
@@ -54,11 +53,12 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
 
   async getChildren(node?: TargetNode): Promise<TargetNode[]> {
     if (node === undefined) {
-      const roots = this.#roots();
+      const roots = await this.#roots();
       this.#rendered = JSON.stringify(roots);
       return roots;
     }
     if (node.loadsFindings !== true || node.target === undefined) return [...node.children];
+    const { findingNodes } = await import('./findingNodes.ts');
     const findings = findingNodes(node.target, await this.#findings.of(node.target));
     // The item of the used target already shows the queue, with live updates.
     return [
@@ -112,8 +112,9 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
   }
 
   /** In Restricted Mode nothing is read, and the view shows a message. */
-  #roots(): TargetNode[] {
+  async #roots(): Promise<TargetNode[]> {
     if (!vscode.workspace.isTrusted) return [];
+    const { targetNodes } = await import('./targetNodes.ts'); // not needed before the view is visible
     const { target, state } = this.#services.server;
     const info = this.#infoTarget === target ? this.#info : undefined;
     return targetNodes({
@@ -143,7 +144,9 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
     // The number of pods changed.
     if (workers !== this.#workers && this.#findings.refresh(target, MIN_FINDINGS_INTERVAL_MS)) this.#workers = workers;
     this.#findings.retryFailed(RETRY_MS);
-    if (JSON.stringify(this.#roots()) !== this.#rendered) this.#changed.fire(undefined);
+    const roots = JSON.stringify(await this.#roots());
+    if (signal.aborted) return;
+    if (roots !== this.#rendered) this.#changed.fire(undefined);
     this.#timer = setTimeout(() => void this.#poll(signal), POLL_MS);
   }
 }
