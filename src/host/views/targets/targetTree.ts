@@ -145,7 +145,7 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
     if (workers !== this.#workers && this.#findings.refresh(target, MIN_FINDINGS_INTERVAL_MS)) this.#workers = workers;
     this.#findings.retryFailed(RETRY_MS);
     const roots = JSON.stringify(await this.#roots());
-    if (signal.aborted) return;
+    if (this.#polling?.signal !== signal) return;
     if (roots !== this.#rendered) this.#changed.fire(undefined);
     this.#timer = setTimeout(() => void this.#poll(signal), POLL_MS);
   }
