@@ -1,5 +1,7 @@
 /** Registers command groups whose code is loaded on first use. */
 import * as vscode from 'vscode';
+import { ExportPreviews } from './batches/export/previews.ts';
+import { EXPORT_SCHEME } from './contributions/names.ts';
 import type { StudioFiles } from './files/studioFiles.ts';
 import type { StoredValues } from './launch/values/storedValues.ts';
 import type { RegisterCommand, Services } from './services.ts';
@@ -20,7 +22,9 @@ interface GroupParts {
 
 export function registerGroups(services: Services, register: RegisterCommand, parts: GroupParts): vscode.Disposable {
   const { files, targets, tokens, values } = parts;
+  const previews = new ExportPreviews();
   return vscode.Disposable.from(
+    vscode.workspace.registerTextDocumentContentProvider(EXPORT_SCHEME, previews),
     registerGroup(
       register,
       [
@@ -51,7 +55,7 @@ export function registerGroups(services: Services, register: RegisterCommand, pa
       async () => (await import('./open/open.ts')).openCommands(services),
     ),
     registerGroup(register, ['rollout.exportAttempts'], async () =>
-      (await import('./batches/exportAttempts.ts')).exportCommands(services),
+      (await import('./batches/export/exportAttempts.ts')).exportCommands(services, previews),
     ),
     registerGroup(register, ['rollout.rescoreBatch'], async () =>
       (await import('./batches/rescore.ts')).rescoreCommands(services, values),

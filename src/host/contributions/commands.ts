@@ -68,7 +68,7 @@ export const COMMANDS = {
   'rollout.installTarget': { title: 'Install on Target…', icon: 'cloud-upload' },
   'rollout.uninstallTarget': { title: 'Uninstall from Target…', icon: 'trash' },
   'rollout.refresh': { title: 'Refresh', icon: 'refresh' },
-  'rollout.exportAttempts': { title: 'Export Attempts as CSV…', icon: 'export' },
+  'rollout.exportAttempts': { title: 'Export…', icon: 'export' },
   'rollout.copyReference': { title: 'Copy Reference', icon: 'copy' },
   'rollout.forgetSecrets': { title: 'Forget Stored Values' },
 } as const satisfies Readonly<Record<string, CommandRow>>;
