@@ -3,6 +3,7 @@
  * = scored + unscored + cancelled + infrastructure + open, and unavailable values are null, with a reason.
  */
 import { each, finish, type Piecewise } from '../common/piecewise.ts';
+import { groupFigures } from './groups/figures.ts';
 import { NO_FAULTS } from './recovery.ts';
 import type { SideUsage } from './schema.ts';
 import { LEVEL, methodText, resamplesFor } from './statistics/bootstrap.ts';
@@ -62,6 +63,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
   const perHour = input.at === undefined ? undefined : yield* endedPerHour(yield* timesOf(counting), input.at);
   const usage = new Usage();
   yield* each(input.rows, (row) => usage.add(row));
+  const { groups: bySignal, wasted, lost, versions } = yield* groupFigures({ ...input, counting });
   const why: Record<string, string> = {};
   const { settled } = tally;
   const { scored } = settled;
@@ -142,6 +144,10 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     by_level: yield* byName(tally.tasks, input.levels, ks, stopped),
     by_scenario: yield* byName(tally.tasks, input.scenarios, ks, stopped),
     value: values.result(input.judge),
+    groups: { ...bySignal },
+    wasted: { ...wasted },
+    lost: { ...lost },
+    versions: versions.map(([version, attempts]) => [version, attempts]),
     why,
   };
 }
@@ -193,7 +199,7 @@ function durationsOf(durations: readonly number[]): Report['ms'] {
   const last = times.at(-1);
   if (last === undefined) return null;
   const rank = (share: number): number => times[Math.ceil(share * times.length) - 1] ?? last;
-  return { p50: rank(0.5), p95: rank(0.95), max: last, total: times.reduce((sum, ms) => sum + ms, 0) };
+  return { p50: rank(0.5), p95: rank(0.95), p99: rank(0.99), max: last, total: times.reduce((sum, ms) => sum + ms, 0) };
 }
 
 /** Lists the rules in their order, also those that hit nothing. */

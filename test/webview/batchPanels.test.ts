@@ -48,10 +48,13 @@ describe('the panels of the batch page', { timeout: 300_000 }, () => {
         'tokens',
         'of 21.0M',
       ]);
-      assert.match(await run.locator('.run-detail').innerText(), /^\d+% cached, output [\d.]+[kM], wasted [\d.]+[kM]$/);
+      assert.match(
+        await run.locator('.run-detail').innerText(),
+        /^\d+% cached, output [\d.]+[kM], uncounted [\d.]+[kM]$/,
+      );
       assert.match(
         (await run.locator('.run-detail').getAttribute('title')) ?? '',
-        /^input .* cached\)\noutput .*\nwasted /,
+        /^input .* cached\)\noutput .*\nuncounted /,
       );
       const outside = await run.evaluate((panel) => {
         const { bottom } = panel.getBoundingClientRect();

@@ -55,7 +55,8 @@ export function BatchFoot({
         <>
           <Key keys={['←', '↑', '↓', '→']}>move</Key>
           <Key keys={['↵']}>open</Key>
-          <Key keys={['N']}>next not passed</Key>
+          <Key keys={['N']}>{view.groups.shown ? 'next without signal' : 'next not passed'}</Key>
+          {view.groups.shown && <Key keys={['V']}>attempts</Key>}
           <Key keys={['/']}>filter</Key>
         </>
       )}

@@ -7,7 +7,7 @@ export const BATCH_KEYS = [
       { keys: 'Home / End', does: 'first, last attempt of the task' },
       { keys: 'Ctrl+Home / Ctrl+End', does: 'first, last of all' },
       { keys: 'PageUp / PageDown', does: 'a page of tasks' },
-      { keys: 'N / Shift+N', does: 'next, previous not passed' },
+      { keys: 'N / Shift+N', does: 'next, previous not passed; among groups: without signal' },
     ],
   },
   {
@@ -25,6 +25,7 @@ export const BATCH_KEYS = [
     title: 'Page',
     keys: [
       { keys: '/', does: 'filter' },
+      { keys: 'V', does: 'groups with advantages, or attempts' },
       { keys: 'I', does: 'detail pane' },
       { keys: 'Shift+C', does: 'compare with another batch' },
       { keys: 'Click', does: 'an outcome: show only it, then all' },

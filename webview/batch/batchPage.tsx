@@ -25,6 +25,10 @@ import { BatchView } from './batchView.ts';
 import { CompareWith } from './compareWith.tsx';
 import { emptyGrid } from './emptyGrid.tsx';
 import { Grid } from './grid/grid.tsx';
+import { GroupList } from './groups/groupList.tsx';
+import { GroupPane, GroupSheet } from './groups/groupPane.tsx';
+import { lacksSignal } from './groups/groupsModel.ts';
+import { GroupTiles } from './groups/groupTiles.tsx';
 import { BatchHead } from './head/batchHead.tsx';
 import { FilterBar } from './head/filterBar.tsx';
 import { seek } from './model/move.ts';
@@ -70,6 +74,8 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
 
   const wide = page >= 1180;
   const empty = emptyGrid(view, lost !== undefined);
+  const grouped = view.groups.shown;
+  const shown = { view, actions };
   return (
     <main
       class="batch-page"
@@ -79,7 +85,11 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
       <BatchHead view={view} actions={actions} page={page} onCompare={() => setChoosing(true)} />
       {lost !== undefined && <Banner kind="error" text={lost} />}
       <Elsewhere host={host} />
-      <Panels view={view} page={page} onOpen={(cell) => actions.open(cell, false)} />
+      {grouped ? (
+        <GroupTiles view={view} />
+      ) : (
+        <Panels view={view} page={page} onOpen={(cell) => actions.open(cell, false)} />
+      )}
       <FilterBar
         view={view}
         page={page}
@@ -89,18 +99,22 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
         onLeave={focusGrid}
       />
       <div class="batch-body">
-        {empty ?? (
-          <Grid
-            view={view}
-            page={page}
-            card={page > 640 && !(wide && pane)}
-            stale={lost !== undefined}
-            actions={actions}
-          />
-        )}
-        {wide && pane && <AttemptPane view={view} actions={actions} />}
+        {empty ??
+          (grouped ? (
+            <GroupList view={view} page={page} stale={lost !== undefined} actions={actions} />
+          ) : (
+            <Grid
+              view={view}
+              page={page}
+              card={page > 640 && !(wide && pane)}
+              stale={lost !== undefined}
+              actions={actions}
+            />
+          ))}
+        {wide && pane && (grouped ? <GroupPane {...shown} /> : <AttemptPane {...shown} />)}
       </div>
-      {page <= 640 && <AttemptSheet view={view} actions={actions} />}
+      {grouped && !(wide && pane) && <GroupSheet {...shown} />}
+      {!grouped && page <= 640 && <AttemptSheet {...shown} />}
       <BatchFoot view={view} lost={lost !== undefined} page={page} onKeys={() => setKeys(true)} />
       {choosing && <CompareWith view={view} actions={actions} onClose={() => setChoosing(false)} />}
       {keys && <KeysOverlay groups={BATCH_KEYS} onClose={() => setKeys(false)} />}
@@ -121,9 +135,12 @@ function pageKeys(
   actions: BatchActions,
   { togglePane, focusGrid, search, showKeys, compareWith }: PageDoes,
 ): Record<string, () => void> {
+  const { groups } = view;
   const next = (direction: 1 | -1) => (): void => {
     view.keyed();
+    const here = view.cursor?.on === 'cell' ? view.cursor.index : undefined;
     const found = seek(view.rows, view.cursor, view.width, direction, (index, attempt) => {
+      if (groups.shown) return index !== here && groups.shows(index) && lacksSignal(groups.of(index).signal);
       const row = view.row(index, attempt);
       return view.shows(row) && ['failed', 'truncated', 'infrastructure'].includes(outcomeAt(row));
     });
@@ -140,6 +157,7 @@ function pageKeys(
     if (view.shown !== undefined) actions.fork(view.shown);
   };
   return {
+    ...(view.width > 1 ? { v: () => groups.show(!groups.shown) } : {}),
     i: togglePane,
     '/': search,
     'mod+f': search,
@@ -153,12 +171,15 @@ function pageKeys(
   };
 }
 
+/** What has the rows of the page: its keys are in the status line. */
+const ROWS = '.batch-grid-scroller, .batch-groups .virtual-list';
+
 /**
  * Keeps the focus on the grid, whose keys the status line names: once there are rows, when the window gets the focus,
  * and after a dialog, as long as nothing else has it. Returns a function that moves it there.
  */
 function useGridFocus(dialog: boolean): () => void {
-  const focus = useCallback(() => document.querySelector<HTMLElement>('.batch-grid-scroller')?.focus(), []);
+  const focus = useCallback(() => document.querySelector<HTMLElement>(ROWS)?.focus(), []);
   useEffect(() => {
     if (dialog) return undefined;
     const unless = (): void => {

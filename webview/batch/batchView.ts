@@ -15,6 +15,7 @@ import { AttemptRecords } from './attempt/record/attemptRecords.ts';
 import { celTest } from './celTest.ts';
 import type { Figures } from './figures/figures.ts';
 import { FiguresTask } from './figures/figuresTask.ts';
+import { GroupsModel } from './groups/groupsModel.ts';
 import { arrange, GROUPS, type GridRow, type Group, SORTS, type Sort } from './model/arrange.ts';
 import { COLUMNS_KEY, type ColumnChoice, type ColumnId, columnChoice } from './model/columns.ts';
 import { type FilterPart, parseFilter, type RowTest } from './model/filter.ts';
@@ -67,6 +68,7 @@ export class BatchView {
   kept: CellAt | undefined;
   /** The events of the attempts that were shown last. */
   readonly attemptRecords = new AttemptRecords();
+  readonly groups = new GroupsModel(this, () => this.#changed.fire(undefined));
   readonly #changed = new Emitter<undefined>();
   readonly #pointed = new Emitter<undefined>();
   readonly #listening: { dispose(): void };
@@ -384,6 +386,7 @@ export class BatchView {
       facts: (index) => this.facts(index),
       level: (index) => this.level(index),
       scenario: (index) => this.scenario(index),
+      spread: (index) => this.groups.of(index).spread,
       ...(this.filtered ? { shown: showsAny } : {}),
       sort: this.sort,
       group: this.group,
@@ -399,6 +402,7 @@ export class BatchView {
   #recall(): void {
     if (this.#remembered || this.data.row === undefined) return;
     this.#remembered = true;
+    this.groups.recall(this.data.row.name);
     const kept = recall(`batch.${this.data.row.name}`, choices);
     if (kept !== undefined) ({ sort: this.sort, group: this.group } = kept);
   }

@@ -3,6 +3,8 @@
 import { plural } from '../../common/text.ts';
 import { compact, count, duration } from '../../common/units.ts';
 import { RATE_NAMES, rateEntries, rateText } from '../../trace/control/rateText.ts';
+import { allWasted } from '../../trace/groups/figures.ts';
+import { wastedParts } from '../../trace/groups/text.ts';
 import { accuracyText } from '../../trace/prediction/text.ts';
 import { RECOVERIES, RECOVERY_NAMES } from '../../trace/recovery.ts';
 import { PREDICTION_PARTS } from '../../trace/schema/prediction.ts';
@@ -116,6 +118,7 @@ function totalsLines(report: Report, width: number): string[] {
     const { cost_per_solved: perSolved } = report;
     lines.push(`cost       ${cost.toFixed(2)}${perSolved === null ? '' : `, ${perSolved.toFixed(2)} per solved task`}`);
   }
+  lines.push(...groupLines(report));
   const outcomes = outcomeCounts(report.by_outcome).map(({ name, attempts }) => `${name} ${attempts}`);
   lines.push(...listLine('outcomes', outcomes, width));
   const causes = Object.entries(report.by_cause).map(([cause, { attempts }]) => `${cause} ${attempts}`);
@@ -136,6 +139,29 @@ function totalsLines(report: Report, width: number): string[] {
   if (predicted.length > 0) lines.push('', predictionTable(predicted, report.prediction_accuracy));
   const rules = Object.entries(report.by_rule);
   if (rules.length > 0) lines.push('', ruleTable(rules));
+  return lines;
+}
+
+/** What a trainer can learn from the groups; nothing for a batch without rewards or with single attempts. */
+function groupLines({ groups, wasted, tokens, lost, versions, scored, attempts, tasks }: Report): string[] {
+  const lines: string[] = [];
+  if (scored > 0 && attempts > tasks) {
+    const without = groups.none + groups.excluded;
+    const total = tokens === null ? 0 : tokens.input + tokens.output;
+    const share = total === 0 ? '' : `; ${shareText(allWasted(wasted), total)} of the tokens wasted`;
+    const parts = total === 0 ? [] : wastedParts(wasted);
+    lines.push(
+      `groups     ${groups.some} with signal, ${without} without${groups.open === 0 ? '' : `, ${groups.open} open`}` +
+        `${share}${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`,
+    );
+  }
+  if (lost.rollouts > 0)
+    lines.push(
+      `lost       ${count(lost.rollouts)} of ${plural(lost.of, 'rollout')} to infrastructure ` +
+        `(${shareText(lost.rollouts, lost.of)})`,
+    );
+  if (versions.length > 0)
+    lines.push(`weights    ${versions.map(([version, own]) => `${version} (${plural(own, 'attempt')})`).join(', ')}`);
   return lines;
 }
 

@@ -80,7 +80,9 @@ export const reportSchema = z.object({
   /** Of side models (simulated user, judge), which `tokens` and `cost` do not include. null: there were no calls. */
   side: sideUsage.nullable(),
   /** Durations of the rollouts that count, without holds. */
-  ms: z.object({ p50: z.number(), p95: z.number(), max: z.number(), total: z.number() }).nullable(),
+  ms: z
+    .object({ p50: z.number(), p95: z.number(), p99: z.number().optional(), max: z.number(), total: z.number() })
+    .nullable(),
   /**
    * Ended rollouts that count, per hour: of an ended batch over the time that it ran, else over the last minutes.
    * Waits and holds are included.
@@ -133,6 +135,19 @@ export const reportSchema = z.object({
     })
     .nullable()
     .default(null),
+  /**
+   * Groups of attempts of a task by what a trainer can learn from them (see `groups/group.ts`): `some`: rewards differ;
+   * `none`: all that count are equal; `open`: not known yet; `excluded`: no attempt counts.
+   */
+  groups: z
+    .object({ some: int, none: int, open: int, excluded: int })
+    .default({ some: 0, none: 0, open: 0, excluded: 0 }),
+  /** Tokens that a trainer learns nothing from, in parts (see `groups/figures.ts`). */
+  wasted: z.object({ tries: int, excluded: int, no_signal: int }).default({ tries: 0, excluded: 0, no_signal: 0 }),
+  /** Rollouts that infrastructure failures ended, of all that have ended, including tries that do not count. */
+  lost: z.object({ rollouts: int, of: int }).default({ rollouts: 0, of: 0 }),
+  /** Attempts by the newest version of the weights that sampled them, from old to new. */
+  versions: z.array(z.tuple([z.string(), int])).default([]),
   /** Reasons for null fields, by name: `cost`, `pass_at`, `pass_at.8`. */
   why: z.record(z.string(), z.string()),
 });

@@ -1,9 +1,7 @@
 /** Figures over all rows of a batch, shown above its grid: all of the same moment. */
 import { each, type Piecewise } from '../../../src/common/piecewise.ts';
-import { outcomeOf } from '../../../src/trace/outcome.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { reportPiecewise } from '../../../src/trace/statistics.ts';
-import type { RolloutRow } from '../../../src/trace/summary.ts';
 import type { BatchData } from '../../data/batchData.ts';
 import { isDisputed } from '../../data/judged.ts';
 import type { Counts } from '../model/taskFacts.ts';
@@ -16,8 +14,6 @@ export interface Figures {
   readonly report: Report;
   readonly causes: Causes;
   readonly flow: Flow | undefined;
-  /** Tokens of tries that do not count, and of attempts that ended with an infrastructure failure. */
-  readonly wasted: number;
   /** Attempts whose verdicts contradict each other. */
   readonly disputed: number;
 }
@@ -40,23 +36,12 @@ export function* figuresOf(data: FiguresOf, counts: Counts, now: number): Piecew
   });
   const causes = yield* countCauses(counting);
   const flow = yield* flowOf(counting, row?.state === 'ended' ? 'ended' : now);
-  const wasted = yield* wastedTokens(counting, others);
   let disputed = 0;
   yield* each(counting, (one) => void (disputed += isDisputed(one) ? 1 : 0));
-  return { counts, report, causes, flow, wasted, disputed };
+  return { counts, report, causes, flow, disputed };
 }
 
 /** Returns the levels of the tasks that were read. */
 function levelsOf(records: BatchData['records']): ReadonlyMap<string, string | number> {
   return new Map(records.flatMap(({ id, level }) => (level === undefined ? [] : [[id, level] as const])));
-}
-
-function* wastedTokens(rows: Iterable<RolloutRow>, others: Iterable<RolloutRow>): Piecewise<number> {
-  let wasted = 0;
-  const add = ({ progress }: RolloutRow): void => void (wasted += progress.input_tokens + progress.output_tokens);
-  yield* each(others, add);
-  yield* each(rows, (row) => {
-    if (outcomeOf(row) === 'infrastructure') add(row);
-  });
-  return wasted;
 }

@@ -4,14 +4,16 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { count } from '../../../src/common/units.ts';
 import { OUTCOMES, type Outcome } from '../../../src/trace/outcome.ts';
 import { personOf, REWARD } from '../../../src/trace/verdicts.ts';
-import { Button, Dropdown, TextField } from '../../components/controls.tsx';
+import { Button, TextField } from '../../components/controls.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
-import { Icon, type IconName } from '../../components/marks/icon.tsx';
+import { Icon } from '../../components/marks/icon.tsx';
 import { MenuButton } from '../../components/overlays/menu.tsx';
 import type { BatchView } from '../batchView.ts';
+import { EstimatorChoice, SignalChips } from '../groups/groupChoices.tsx';
 import { GROUP_NAMES, GROUPS, SORT_NAMES, SORTS } from '../model/arrange.ts';
 import { ALL_COLUMNS, COLUMN_NAMES, COLUMNS, toggled } from '../model/columns.ts';
 import { FILTER_FIELDS, splitParts, togglePart } from '../model/filter.ts';
+import { Choice } from './choice.tsx';
 import './filterBar.css';
 
 interface FilterBarProps {
@@ -80,8 +82,9 @@ export function FilterBar({ view, page, pane, onPane, inputRef, onLeave }: Filte
           </span>
         )
       )}
-      <Chips view={view} page={page} />
+      {view.groups.shown ? <SignalChips view={view} /> : <Chips view={view} page={page} />}
       <span class="batch-grow" />
+      {view.groups.shown && <EstimatorChoice view={view} narrow={narrow} />}
       <Choice
         name="Sort"
         icon="sort-precedence"
@@ -111,7 +114,17 @@ export function FilterBar({ view, page, pane, onPane, inputRef, onLeave }: Filte
           onChange={(scorer) => view.judgeBy(scorer)}
         />
       )}
-      {!narrow && <Columns view={view} labeled={page >= 1180} />}
+      {!narrow && !view.groups.shown && <Columns view={view} labeled={page >= 1180} />}
+      {view.width > 1 && (
+        <Button
+          kind="icon"
+          icon="layers"
+          label="Groups"
+          title="Groups of attempts and their advantages (V)"
+          pressed={view.groups.shown}
+          onClick={() => view.groups.show(!view.groups.shown)}
+        />
+      )}
       {pane !== undefined && (
         <Button
           kind="icon"
@@ -138,42 +151,6 @@ function Columns({ view, labeled }: { readonly view: BatchView; readonly labeled
   }));
   const reset = { label: 'Reset columns', onClick: () => view.arrangeColumns(ALL_COLUMNS) };
   return <MenuButton label="Columns" icon="list-selection" labeled={labeled} entries={[...entries, reset]} />;
-}
-
-interface ChoiceProps<T extends string> {
-  readonly name: string;
-  readonly icon: IconName;
-  readonly narrow: boolean;
-  readonly value: T;
-  readonly options: readonly { readonly value: T; readonly text: string }[];
-  readonly onChange: (value: T) => void;
-}
-
-/** On a narrow page a button with a menu. */
-function Choice<T extends string>({ name, icon, narrow, value, options, onChange }: ChoiceProps<T>) {
-  const choose = (chosen: string): void => {
-    const option = options.find((each) => each.value === chosen);
-    if (option !== undefined) onChange(option.value);
-  };
-  const text = options.find((option) => option.value === value)?.text ?? value;
-  if (narrow)
-    return (
-      <MenuButton
-        label={`${name}: ${text}`}
-        icon={icon}
-        entries={options.map((option) => ({
-          label: option.text,
-          checked: option.value === value,
-          onClick: () => onChange(option.value),
-        }))}
-      />
-    );
-  return (
-    <span class="batch-choice">
-      <span aria-hidden="true">{name}</span>
-      <Dropdown label={name} value={value} options={options} onChange={choose} />
-    </span>
-  );
 }
 
 interface FilterText {

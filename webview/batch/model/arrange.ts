@@ -1,7 +1,7 @@
 /** Sorts and groups the tasks of a batch into the rows of the grid. */
 import type { TaskFacts } from './taskFacts.ts';
 
-export const SORTS = ['task', 'rate', 'failures', 'activity', 'tokens', 'duration'] as const;
+export const SORTS = ['task', 'rate', 'failures', 'activity', 'tokens', 'duration', 'signal'] as const;
 export type Sort = (typeof SORTS)[number];
 export const SORT_NAMES: Readonly<Record<Sort, string>> = {
   task: 'task order',
@@ -10,6 +10,7 @@ export const SORT_NAMES: Readonly<Record<Sort, string>> = {
   activity: 'newest activity',
   tokens: 'tokens',
   duration: 'duration',
+  signal: 'spread of rewards',
 };
 
 export const GROUPS = ['none', 'level', 'scenario', 'outcome', 'cause'] as const;
@@ -47,6 +48,8 @@ export interface ArrangeInput {
   readonly scenario: (index: number) => string | undefined;
   /** Tasks that match the filter; undefined if there is no filter. */
   readonly shown?: (index: number) => boolean;
+  /** Spread of the rewards of a task; null without any. */
+  readonly spread: (index: number) => number | null;
   readonly sort: Sort;
   readonly group: Group;
   /** Keys of the collapsed groups. */
@@ -92,7 +95,7 @@ function firstAtLeast(ascending: Float64Array, key: number): number {
 }
 
 /** Returns the sort key of each task, ascending; undefined for the order of the batch. */
-function keyOf({ sort, facts }: ArrangeInput): ((index: number) => number) | undefined {
+function keyOf({ sort, facts, spread }: ArrangeInput): ((index: number) => number) | undefined {
   switch (sort) {
     case 'task':
       return undefined;
@@ -106,6 +109,8 @@ function keyOf({ sort, facts }: ArrangeInput): ((index: number) => number) | und
       return (index) => -facts(index).tokens;
     case 'duration':
       return (index) => -facts(index).ms;
+    case 'signal':
+      return (index) => -(spread(index) ?? -1);
   }
 }
 

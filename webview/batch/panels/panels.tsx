@@ -29,7 +29,7 @@ export function Panels({ view, page, onOpen }: PanelsProps) {
   const { data } = view;
   const samples = useSamples(data.server);
   if (view.figures === undefined) return <Waiting narrow={page <= 640} />;
-  const { report, flow, causes, wasted } = view.figures;
+  const { report, flow, causes } = view.figures;
   const { ended } = data;
   const limit = tokenLimitOf(report, data.definition?.tokenLimit, ended);
   const curve = curveOf(report, view.width);
@@ -48,15 +48,7 @@ export function Panels({ view, page, onOpen }: PanelsProps) {
     <div class="batch-panels">
       {hasPass && <PassPanel curve={curve} why={report.why['pass_at']} />}
       {hasRun && (
-        <RunPanel
-          flow={flow}
-          samples={samples}
-          server={data.server}
-          report={report}
-          wasted={wasted}
-          limit={limit}
-          ended={ended}
-        />
+        <RunPanel flow={flow} samples={samples} server={data.server} report={report} limit={limit} ended={ended} />
       )}
       {report.value !== null && <ValuesPanel value={report.value} />}
       {hasOutcomes && <OutcomesPanel outcomes={report.by_outcome} />}

@@ -16,12 +16,11 @@ interface RunPanelProps {
   readonly samples: readonly Samples[];
   readonly server: ServerInfo | undefined;
   readonly report: Report;
-  readonly wasted: number;
   readonly limit: TokenLimit | undefined;
   readonly ended: boolean;
 }
 
-export function RunPanel({ flow, samples, server, report, wasted, limit, ended }: RunPanelProps) {
+export function RunPanel({ flow, samples, server, report, limit, ended }: RunPanelProps) {
   const note = flow === undefined ? undefined : `${ended ? 'over' : 'last'} ${duration(flow.to - flow.from)}`;
   return (
     <Panel name="run" title="Run" note={note}>
@@ -44,7 +43,7 @@ export function RunPanel({ flow, samples, server, report, wasted, limit, ended }
             </>
           )}
           {ended ? <Times report={report} /> : <ServerRows samples={samples} server={server} />}
-          <TokenRows report={report} wasted={wasted} limit={limit} />
+          <TokenRows report={report} limit={limit} />
         </div>
       )}
     </Panel>

@@ -1,4 +1,4 @@
-/** The tokens of a batch: input, cached input, output, wasted tokens, cost, and the limit. */
+/** The tokens of a batch: input, cached input, output, those that do not count, cost, and the limit. */
 
 import { plural } from '../../../src/common/text.ts';
 import { compact, count, percent } from '../../../src/common/units.ts';
@@ -8,14 +8,14 @@ import { RunRow } from './runRow.tsx';
 
 interface TokenRowsProps {
   readonly report: Report;
-  readonly wasted: number;
   readonly limit: TokenLimit | undefined;
 }
 
-const WASTED = 'Spent on tries that do not count, and on attempts that ended with an infrastructure failure';
+const UNCOUNTED =
+  'Spent on tries that do not count, and on attempts that are lost, cancelled, changed by a person, or without a reward';
 
-/** Draws nothing if no usage is recorded, and no wasted tokens or limit if there are none. */
-export function TokenRows({ report, wasted, limit }: TokenRowsProps) {
+/** Draws nothing if no usage is recorded, and no uncounted tokens or limit if there are none. */
+export function TokenRows({ report, limit }: TokenRowsProps) {
   const { tokens, side, cost, cost_per_solved: perSolved } = report;
   if (tokens === null) return cost === null ? null : <CostRow cost={cost} perSolved={perSolved} />;
   const { input, output, cached } = tokens;
@@ -24,9 +24,11 @@ export function TokenRows({ report, wasted, limit }: TokenRowsProps) {
   const share = cached > 0 ? `${percent(cached / Math.max(1, input))} cached` : '';
   const inputText = share === '' ? `input ${compact(input)}` : `input ${compact(input)} (${share})`;
   const outputText = `output ${compact(output)}`;
-  const wastedText = wasted > 0 ? `wasted ${compact(wasted)}` : '';
-  // Where the limit has a row, the wasted tokens have none, and the input is only in the title.
-  const shown = wasted > 0 && limit !== undefined ? [share, outputText, wastedText] : [inputText, outputText];
+  // A batch without any reward is not about rewards.
+  const uncounted = report.wasted.tries + (report.scored > 0 ? report.wasted.excluded : 0);
+  const uncountedText = uncounted > 0 ? `uncounted ${compact(uncounted)}` : '';
+  // Where the limit has a row, the uncounted tokens have none, and the input is only in the title.
+  const shown = uncounted > 0 && limit !== undefined ? [share, outputText, uncountedText] : [inputText, outputText];
   const price = cost === null ? '' : ` · ${money(cost)}`;
   return (
     <>
@@ -37,13 +39,13 @@ export function TokenRows({ report, wasted, limit }: TokenRowsProps) {
           <i class="of-output" style={width(output)} />
         </span>
       </RunRow>
-      <div class="run-detail" title={listed([inputText, outputText, wastedText], '\n')}>
+      <div class="run-detail" title={listed([inputText, outputText, uncountedText], '\n')}>
         {listed(shown, ', ')}
       </div>
-      {wasted > 0 && limit === undefined && (
-        <RunRow name="wasted" value={compact(wasted)} title={WASTED}>
+      {uncounted > 0 && limit === undefined && (
+        <RunRow name="uncounted" value={compact(uncounted)} title={UNCOUNTED}>
           <span class="batch-track">
-            <i class="of-wasted" style={width(wasted)} />
+            <i class="of-wasted" style={width(uncounted)} />
           </span>
         </RunRow>
       )}

@@ -8,6 +8,7 @@ import { storyHost } from '../../host/story.ts';
 import { story } from '../index.ts';
 import { ActOnce, click, pointAt, press } from './actOnce.tsx';
 import { withAttempts, withReasons } from './attempts.ts';
+import { groupsBatch } from './groupSamples.ts';
 import { podEvents } from './podEvents.ts';
 import { BATCH, type BatchOptions, sampleBatch } from './sampleBatch.ts';
 
@@ -29,10 +30,14 @@ interface StoryOptions {
   readonly columns?: ColumnChoice;
   /** Whether the attempt pane is open. */
   readonly pane?: boolean;
+  /** Whether the page shows groups: of a batch with so many versions of the weights. */
+  readonly groups?: number;
   /** Names of other batches of the store. */
   readonly others?: readonly string[];
   /** Runs once the rows are visible. `until`: selector of its result. */
   readonly act?: (page: HTMLElement) => void;
+  /** Selector of what the action needs. */
+  readonly when?: string;
   readonly until?: string;
 }
 
@@ -45,6 +50,7 @@ function showAction(action: PageAction): void {
 
 const CAN = new Set(['open', 'copy', 'external', 'link', 'batch', 'save'] as const);
 const ROWS = '[role="grid"] [role="rowheader"]';
+const GROUPS = '.batch-groups .group-bars';
 
 function page(
   name: string,
@@ -56,19 +62,21 @@ function page(
     server,
     events = false,
     reasons,
+    groups,
     others = [],
     choices,
     columns,
     pane = true,
     act,
-    until = ROWS,
+    when = groups === undefined ? ROWS : GROUPS,
+    until = when,
   }: StoryOptions = {},
 ): void {
   story(
     'batch',
     name,
     () => {
-      const sample = sampleBatch(options);
+      const sample = groups === undefined ? sampleBatch(options) : groupsBatch(options ?? {}, groups);
       const pods = options?.pods === true ? { events: { [BATCH]: podEvents(240, sample.batch.created_at) } } : {};
       const host = storyHost({
         ...(reasons !== undefined ? withReasons(sample, reasons) : events ? withAttempts(sample) : sample),
@@ -84,6 +92,7 @@ function page(
       if (server !== undefined) host.server.set(server);
       if (choices !== undefined) remember(`batch.${sample.batch.name}`, choices);
       if (columns !== undefined) remember(COLUMNS_KEY, columns);
+      remember(`batch.groups.${sample.batch.name}`, groups !== undefined);
       if (!pane) remember('batch.pane', false);
       const content = (
         <BatchPage
@@ -96,7 +105,7 @@ function page(
       return act === undefined ? (
         content
       ) : (
-        <ActOnce when={ROWS} act={act} until={until}>
+        <ActOnce when={when} act={act} until={until}>
           {content}
         </ActOnce>
       );
@@ -261,3 +270,55 @@ selected('attempt-held', 4);
 selected('attempt-tries', 5, { options: { longNames: true } });
 selected('attempt-read-only', 5, { readOnly: true });
 page('attempt-not-begun', { act: press('[role="grid"]', 'End'), until: '.attempt-top, .attempt-sheet' });
+
+/** Moves to a member of a group. */
+function groupAt(...keys: readonly string[]): Pick<StoryOptions, 'act' | 'until'> {
+  return {
+    act: press('.batch-groups .virtual-list', ...keys),
+    until: '.group-pane .member-row:not(.member-head), .group-sheet',
+  };
+}
+
+page('groups', {
+  groups: 3,
+  options: { state: 'ended', tasks: 40, attempts: 8 },
+  ...groupAt('ArrowDown', 'ArrowDown', 'ArrowRight', 'ArrowRight'),
+});
+page('groups-running', { groups: 0, options: { tasks: 60, attempts: 16 }, ...groupAt('ArrowDown', 'ArrowRight') });
+page('groups-pair', { groups: 0, options: { state: 'ended', tasks: 30, attempts: 2 }, ...groupAt('ArrowDown') });
+page('groups-large', {
+  groups: 12,
+  options: { state: 'ended', tasks: 30, attempts: 128, longNames: true },
+  ...groupAt('ArrowDown'),
+});
+page('groups-many', { groups: 0, options: { state: 'ended', tasks: 4_000, attempts: 4, levels: false } });
+page('groups-by-level', {
+  groups: 2,
+  options: { state: 'ended', tasks: 40, attempts: 8 },
+  choices: { sort: 'signal', group: 'level' },
+  pane: false,
+  ...groupAt('ArrowDown', 'ArrowDown'),
+});
+page('groups-lost', {
+  groups: 0,
+  options: { state: 'ended', tasks: 20, attempts: 8, failureRate: 0.3 },
+  ...groupAt('ArrowDown'),
+});
+page('groups-all-lost', {
+  groups: 0,
+  options: { state: 'ended', tasks: 20, attempts: 8, failureRate: 1 },
+  until: '.batch-groups .empty-state',
+});
+page('groups-not-begun', { groups: 0, options: { started: 0 }, until: '.batch-groups .empty-state' });
+page('groups-without-signal', {
+  groups: 0,
+  options: { state: 'ended', tasks: 40, attempts: 8 },
+  act: click('.batch-chip:nth-child(2)'),
+  until: '.batch-chip[aria-pressed="true"]',
+});
+page('groups-no-match', {
+  groups: 0,
+  options: { state: 'ended', tasks: 20, attempts: 8, passes: () => 1, failureRate: 0 },
+  act: click('.batch-chip:nth-child(1)'),
+  until: '.batch-groups .empty-state',
+});
