@@ -55,8 +55,14 @@ export function BatchFoot({
         <>
           <Key keys={['←', '↑', '↓', '→']}>move</Key>
           <Key keys={['↵']}>open</Key>
-          <Key keys={['N']}>{view.groups.shown ? 'next without signal' : 'next not passed'}</Key>
-          {view.groups.shown && <Key keys={['V']}>attempts</Key>}
+          <Key keys={['N']}>
+            {view.groups.shown && page > 760
+              ? 'next without signal'
+              : view.groups.shown
+                ? 'no signal'
+                : 'next not passed'}
+          </Key>
+          {view.groups.shown && page > 900 && <Key keys={['V']}>attempts</Key>}
           <Key keys={['/']}>filter</Key>
         </>
       )}

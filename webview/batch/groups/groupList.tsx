@@ -86,13 +86,6 @@ export function GroupList({ view, page, stale, actions }: GroupListProps) {
             keyOf={(position) => keyOf(rows[position])}
             onSelect={(position) => select(position)}
             onOpen={(position) => open(position, false)}
-            rowProps={(position) => {
-              const row = rows[position];
-              if (row?.kind !== 'task') return { 'aria-label': row === undefined ? '' : headName(row) };
-              const group = groups.of(row.index);
-              const own = position === at ? attempt : undefined;
-              return { 'aria-label': groupName(view.taskName(row.index), group, own) };
-            }}
             row={(position) =>
               rowOf(view, rows[position], { layout, scale, at: position === at ? attempt : undefined })
             }
@@ -129,11 +122,18 @@ function layoutOf(width: number, page: number, attempts: number): Layout {
   };
 }
 
+/** Share of the groups whose bars fit their height. A single success of many would make all other bars flat. */
+const FITTING = 0.75;
+
 /** Bars of all groups have one scale, so that they can be compared. */
 function scaleOf({ groups }: BatchView, rows: readonly GridRow[]): number {
-  let scale = 0;
-  for (const row of rows) if (row.kind === 'task') scale = Math.max(scale, groups.of(row.index).largest);
-  return scale === 0 ? 1 : scale;
+  const largest: number[] = [];
+  for (const row of rows) {
+    const own = row.kind === 'task' ? groups.of(row.index).largest : 0;
+    if (own > 0) largest.push(own);
+  }
+  const ascending = Float64Array.from(largest).sort();
+  return ascending[Math.ceil(FITTING * ascending.length) - 1] ?? 1;
 }
 
 interface RowLook {
@@ -147,7 +147,7 @@ function rowOf(view: BatchView, row: GridRow | undefined, { layout, scale, at }:
   if (row.kind === 'group')
     return (
       <div class="group-of-tasks">
-        <Icon name={row.open ? 'chevron-down' : 'chevron-right'} />
+        <Icon name={row.open ? 'chevron-down' : 'chevron-right'} label={row.open ? 'expanded' : 'collapsed'} />
         <b>{row.name}</b>
         <span class="batch-dim">{plural(row.tasks, 'task')}</span>
       </div>
@@ -161,15 +161,24 @@ function rowOf(view: BatchView, row: GridRow | undefined, { layout, scale, at }:
     const attempt = Math.floor((event.clientX - left) / layout.cell) + 1;
     return { index: row.index, attempt: Math.max(1, Math.min(view.width, attempt)) };
   };
+  // Assistive technology gets one sentence instead of the columns.
   return (
     <div class="group-row">
-      <span class="group-task" title={name}>
+      <span class="only-read">{groupName(name, group, at)}</span>
+      <span class="group-task" title={name} aria-hidden="true">
         {name}
       </span>
-      <span class="group-number">{figureText(group.mean)}</span>
-      {layout.hasSpread && <span class="group-number">{figureText(group.spread)}</span>}
+      <span class="group-number" aria-hidden="true">
+        {figureText(group.mean)}
+      </span>
+      {layout.hasSpread && (
+        <span class="group-number" aria-hidden="true">
+          {figureText(group.spread)}
+        </span>
+      )}
       <span
         class="group-members"
+        aria-hidden="true"
         onPointerMove={(event) => {
           const { attempt } = memberAt(event);
           event.currentTarget.title = `Attempt ${attempt}: ${memberText(group, attempt)}`;
@@ -182,7 +191,7 @@ function rowOf(view: BatchView, row: GridRow | undefined, { layout, scale, at }:
       >
         <GroupBars group={group} scale={scale} cell={layout.cell} attempt={at} />
       </span>
-      <span class={`group-state${noSignal === undefined ? '' : ' is-none'}`} title={state}>
+      <span class={`group-state${noSignal === undefined ? '' : ' is-none'}`} title={state} aria-hidden="true">
         {noSignal !== undefined && <Icon name="warning" />}
         {layout.hasState && <span>{state}</span>}
       </span>
@@ -196,10 +205,6 @@ function focusList(inside: Element): void {
 
 function keyOf(row: GridRow | undefined): string {
   return row === undefined ? '' : row.kind === 'group' ? `group ${row.key}` : `task ${row.index}`;
-}
-
-function headName({ name, tasks }: Extract<GridRow, { kind: 'group' }>): string {
-  return `${name}, ${plural(tasks, 'task')}`;
 }
 
 /** Returns the placeholder; undefined if there are groups to show. */

@@ -1,6 +1,5 @@
 /** The members of the group at the cursor. */
 import type { VNode } from 'preact';
-import { plural } from '../../../src/common/text.ts';
 import { compact } from '../../../src/common/units.ts';
 import { advantageText, rewardText } from '../../../src/trace/groups/text.ts';
 import { Button } from '../../components/controls.tsx';
@@ -12,7 +11,7 @@ import type { BatchView } from '../batchView.ts';
 import { outcomeAt } from '../model/taskFacts.ts';
 import './groups.css';
 import type { TaskGroup } from './groupsModel.ts';
-import { excludedTexts, figureText, memberText, stateText } from './groupTexts.ts';
+import { countText, excludedTexts, figureText, memberText, stateText } from './groupTexts.ts';
 
 interface PaneProps {
   readonly view: BatchView;
@@ -59,7 +58,6 @@ export function GroupPane({ view, actions }: PaneProps) {
         onSelect={(position) => view.moveTo({ on: 'cell', index, attempt: position + 1 })}
         onOpen={(position) => actions.open({ index, attempt: position + 1 }, false)}
         rowProps={(position) => ({
-          'aria-label': `Attempt ${position + 1}: ${memberText(group, position + 1)}`,
           title: memberText(group, position + 1),
         })}
         row={(position) => memberRow(view, index, group, position)}
@@ -99,10 +97,17 @@ function memberRow(view: BatchView, index: number, group: TaskGroup, position: n
   const share = advantage === null || group.largest === 0 ? 0 : Math.abs(advantage) / group.largest;
   return (
     <div class={`member-row${member.why === undefined ? '' : ' is-excluded'}`}>
-      <span>{member.attempt}</span>
+      <span>
+        <span class="only-read">Attempt </span>
+        {member.attempt}
+      </span>
       <Glyph outcome={outcome} title={outcome} />
-      <span class="group-number">{member.reward === null ? '–' : rewardText(member.reward)}</span>
+      <span class="group-number">
+        <span class="only-read">reward </span>
+        {member.reward === null ? '–' : rewardText(member.reward)}
+      </span>
       <span class="member-advantage">
+        <span class="only-read">advantage </span>
         {member.why !== undefined ? (
           <s>excluded</s>
         ) : member.open ? (
@@ -149,9 +154,12 @@ export function GroupSheet({ view, actions }: PaneProps) {
       </div>
       <div class="attempt-sheet-why">{memberText(group, attempt)}</div>
       <div class="attempt-small">
-        mean {figureText(group.mean)} · spread {figureText(group.spread)} · {plural(group.scored, 'attempt')} of{' '}
-        {group.members.length}
-        {state === '' ? '' : ` · ${state}`}
+        {[
+          `mean ${figureText(group.mean)}`,
+          `spread ${figureText(group.spread)}`,
+          countText(group),
+          ...(state === '' ? [] : [state]),
+        ].join(' · ')}
       </div>
     </aside>
   );

@@ -8,6 +8,11 @@ export function figureText(value: number | null): string {
   return value === null ? '–' : value.toFixed(2);
 }
 
+/** `7 of 8 attempts count`. */
+export function countText({ scored, members }: Pick<TaskGroup, 'scored' | 'members'>): string {
+  return `${scored} of ${plural(members.length, 'attempt')} ${scored === 1 ? 'counts' : 'count'}`;
+}
+
 /** Returns the state of a group: what is missing, and which members are excluded. */
 export function stateText(group: TaskGroup): string {
   const noSignal = noSignalText(group);
@@ -51,7 +56,7 @@ export function groupName(task: string, group: TaskGroup, attempt: number | unde
     group.mean === null ? 'no rewards' : `mean ${figureText(group.mean)}, spread ${figureText(group.spread)}`;
   const state = stateText(group);
   return [
-    `${task}: ${figures}, ${plural(group.scored, 'attempt')} of ${group.members.length}`,
+    `${task}: ${figures}, ${countText(group)}`,
     ...(state === '' ? [] : [state]),
     ...(attempt === undefined ? [] : [`attempt ${attempt}: ${memberText(group, attempt)}`]),
   ].join('; ');

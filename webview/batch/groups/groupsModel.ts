@@ -1,11 +1,10 @@
 /** What the batch page shows of groups: whether it does, by which estimator, and which groups. */
 import { z } from 'zod';
-import { ESTIMATORS, type Estimator } from '../../../src/trace/groups/advantages.ts';
+import type { Estimator } from '../../../src/trace/groups/advantages.ts';
 import { groupOf, memberAdvantages, type RewardGroup } from '../../../src/trace/groups/group.ts';
+import { chooseEstimator, chosenEstimator } from '../../data/estimator.ts';
 import { recall, remember } from '../../host/memory.ts';
 import type { BatchView } from '../batchView.ts';
-
-const ESTIMATOR_KEY = 'batch.estimator';
 
 export interface TaskGroup extends RewardGroup {
   /** Of each member, in order; null for one that does not count. */
@@ -20,7 +19,7 @@ export type SignalFilter = 'with' | 'without';
 export class GroupsModel {
   /** Whether the page shows groups instead of the grid of attempts. */
   shown = false;
-  estimator: Estimator = recall(ESTIMATOR_KEY, z.enum(ESTIMATORS)) ?? 'ms_swift';
+  estimator: Estimator = chosenEstimator();
   only: SignalFilter | undefined;
   readonly #view: BatchView;
   readonly #changed: () => void;
@@ -44,7 +43,7 @@ export class GroupsModel {
   }
 
   estimate(estimator: Estimator): void {
-    remember(ESTIMATOR_KEY, estimator);
+    chooseEstimator(estimator);
     this.estimator = estimator;
     this.#changed();
   }

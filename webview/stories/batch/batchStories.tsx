@@ -297,7 +297,8 @@ page('groups-by-level', {
   options: { state: 'ended', tasks: 40, attempts: 8 },
   choices: { sort: 'signal', group: 'level' },
   pane: false,
-  ...groupAt('ArrowDown', 'ArrowDown'),
+  ...groupAt('ArrowDown'),
+  until: '.batch-groups .list-row.is-selected',
 });
 page('groups-lost', {
   groups: 0,
@@ -313,12 +314,14 @@ page('groups-not-begun', { groups: 0, options: { started: 0 }, until: '.batch-gr
 page('groups-without-signal', {
   groups: 0,
   options: { state: 'ended', tasks: 40, attempts: 8 },
+  when: '.batch-chip.is-filter',
   act: click('.batch-chip:nth-child(2)'),
   until: '.batch-chip[aria-pressed="true"]',
 });
 page('groups-no-match', {
   groups: 0,
   options: { state: 'ended', tasks: 20, attempts: 8, passes: () => 1, failureRate: 0 },
+  when: '.batch-chip.is-filter',
   act: click('.batch-chip:nth-child(1)'),
   until: '.batch-groups .empty-state',
 });

@@ -32,7 +32,9 @@ function changes(
   const at = Math.floor((versions * (attempt - 1)) / attempts);
   const isGraded = progress.reward === 0 && index % 3 === 0 && attempt % 4 === 2;
   return {
-    ...(versions > 0 ? { weights: { desk: [String(7 + at), String(Math.min(6 + versions, 7 + at + (attempt % 2)))] } } : {}),
+    ...(versions > 0
+      ? { weights: { desk: [String(7 + at), String(Math.min(6 + versions, 7 + at + (attempt % 2)))] } }
+      : {}),
     ...(isGraded ? { reward: 0.25 } : {}),
     ...(index % 5 === 2 && attempt === 3 ? { touched: true } : {}),
     ...(index % 6 === 1 && attempt === 6 ? { status: 'cancelled', passed: null, reward: null } : {}),

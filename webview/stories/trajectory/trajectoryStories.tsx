@@ -12,7 +12,7 @@ import { failedDesk, passedDesk } from './desk/ended.ts';
 import { askingDesk, heldDesk, ranDesk } from './desk/held.ts';
 import { interruptedDesk } from './desk/interrupted.ts';
 import { SCENARIO, wholeTables } from './desk/tables.ts';
-import { manyChanges, sampledTokens } from './desk/values.ts';
+import { manyChanges, sampledTokens, splitTokens } from './desk/values.ts';
 import { rightDesk, wrongDesk } from './desk/wrong.ts';
 import { lookahead } from './lookahead.ts';
 import { office } from './officeRollout.ts';
@@ -324,6 +324,15 @@ page('tokens-without-logprobs', () => sampledTokens(40, { logprobs: false }).eve
 page('many-tokens', () => sampledTokens(5_000).events, {
   ...sampledTokens(5_000),
   seq: at(sampledTokens(40).events, 'tool.start', 2),
+  tab: 'tokens',
+});
+page('tokens-split', () => splitTokens().events, {
+  ...splitTokens(),
+  seq: at(
+    splitTokens().events,
+    'tool.start',
+    splitTokens().events.filter(({ kind }) => kind === 'tool.start').length - 1,
+  ),
   tab: 'tokens',
 });
 page('tokens-gone', () => sampledTokens(40).events, {

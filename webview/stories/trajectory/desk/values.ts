@@ -33,6 +33,27 @@ export function sampledTokens(
   return { events: withTimes(s.events), blobs: { [sha]: btoa(JSON.stringify(record)) } };
 }
 
+/** Two calls. The prompt of the second does not begin with all tokens of the first, which made a tool call. */
+export function splitTokens(): { readonly events: TraceEvent[]; readonly blobs: Readonly<Record<string, string>> } {
+  const [first, second] = ['b'.repeat(64), 'c'.repeat(64)];
+  const ref = ($blob: string) => ({ tokens: { $blob, bytes: 1, media: 'application/json', head: '' } });
+  const ids = (length: number, from: number): number[] => Array.from({ length }, (_, i) => from + i * 3);
+  const s = beginning();
+  const renew = (loan: number) => [{ name: 'renew_loan', args: { loan_id: loan, days: 7 }, result: { ok: true } }];
+  step(s, 'I will start with 17.', renew(17), ref(first));
+  step(s, 'Now 23.', renew(23), ref(second));
+  const starts = s.events.filter(({ kind }) => kind === 'model.start');
+  s.end();
+  const records = {
+    [first]: { prompt: { ids: ids(80, 100) }, completion: ids(24, 900) },
+    [second]: { prompt: { of: starts.at(-2)?.seq, keep: 92, ids: ids(30, 2_000) }, completion: ids(20, 3_000) },
+  };
+  return {
+    events: withTimes(s.events),
+    blobs: Object.fromEntries(Object.entries(records).map(([sha, record]) => [sha, btoa(JSON.stringify(record))])),
+  };
+}
+
 /** A call that changes many rows of two tables, and a file. */
 export function manyChanges(rows: number): TraceEvent[] {
   const s = beginning();

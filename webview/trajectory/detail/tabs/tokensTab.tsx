@@ -1,15 +1,19 @@
-/** Shows the sampled tokens of a model call: IDs, probabilities, and the training mask. */
+/** Shows the sampled tokens of a model call: IDs, probabilities, and what a trainer makes of them. */
 import { useEffect, useState } from 'preact/hooks';
 import { errorText } from '../../../../src/common/errors.ts';
 import { count } from '../../../../src/common/units.ts';
 import type { ModelSpan } from '../../../../src/trace/model/spans.ts';
+import type { BlobRef } from '../../../../src/trace/schema.ts';
 import { type CallTokens, tokensOf } from '../../../../src/trace/tokens.ts';
 import { weightsOf } from '../../../../src/trace/weights.ts';
+import { chosenEstimator } from '../../../data/estimator.ts';
 import type { TrajectoryView } from '../../view.ts';
 import { Fields } from '../parts/fields.tsx';
 import { MessageBody } from '../parts/messageBody.tsx';
 import { TokenChips } from '../parts/tokenChips.tsx';
 import { modelCallOf, type Subject } from '../subject.ts';
+import { advantageOfRollout, type CallSegment, segmentOfCall } from './training.ts';
+import { TrainingSection } from './trainingSection.tsx';
 
 export function TokensTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
   const call = modelCallOf(subject);
@@ -62,7 +66,9 @@ function NotCaptured({ failed, imported }: { readonly failed: boolean; readonly 
   );
 }
 
-type TokensResult = { readonly tokens: CallTokens | undefined } | { readonly problem: string };
+type TokensResult =
+  | { readonly tokens: CallTokens | undefined; readonly segment: CallSegment | undefined }
+  | { readonly problem: string };
 
 function Sampled({
   view,
@@ -76,9 +82,11 @@ function Sampled({
   const [result, setResult] = useState<TokensResult>();
   useEffect(() => {
     let stopped = false;
-    tokensOf(view.data.model, call, (ref) => view.data.blobs.json(ref)).then(
-      (tokens) => {
-        if (!stopped) setResult({ tokens });
+    const read = (ref: BlobRef): Promise<unknown> => view.data.blobs.json(ref);
+    const { model } = view.data;
+    Promise.all([tokensOf(model, call, read), segmentOfCall(model, call, read).catch(() => undefined)]).then(
+      ([tokens, segment]) => {
+        if (!stopped) setResult({ tokens, segment });
       },
       (error: unknown) => {
         if (!stopped) setResult({ problem: `Cannot load the tokens: ${errorText(error)}` });
@@ -102,15 +110,20 @@ function Sampled({
     );
   if (result.tokens === undefined) return null;
   const { prompt, kept, missing, completion } = result.tokens;
+  const { segment } = result;
   const counted = call.end?.data.usage?.output_tokens;
   return (
     <>
-      <TokenChips tokens={result.tokens} trained={trained} />
+      <TokenChips tokens={result.tokens} trained={segment?.call.trainable ?? trained} />
       {counted !== undefined && counted !== completion.length && (
         <p class="remark">
           The endpoint counted {count(counted)} tokens, but the recording has {count(completion.length)}.
         </p>
       )}
+      <TrainingSection
+        segment={segment}
+        advantage={advantageOfRollout(view.data.attempts, view.data.rollout, chosenEstimator())}
+      />
       <AsText view={view} call={call} />
       <Fields
         title="Prompt"

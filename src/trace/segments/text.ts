@@ -1,0 +1,28 @@
+/** Texts about segments, for pages. */
+import { count } from '../../common/units.ts';
+import type { Split } from './segments.ts';
+import type { SplitReason } from './splitReason.ts';
+
+const SPLIT_TEXTS: Readonly<Record<SplitReason, string>> = {
+  compaction: 'messages of the earlier prompt were dropped or summarized',
+  edit: 'a person replaced an earlier message',
+  injected: 'a message was put between earlier ones',
+  unparsed: 'a tool call of the last reply did not parse, and the template writes it in another form',
+  reasoning: 'the template drops the reasoning of the last reply',
+  arguments: 'the template writes the arguments of the last tool calls in another form',
+  tokens: 'the template writes the same messages as other tokens',
+};
+
+/** Returns why a segment begins: `the template drops the reasoning of the last reply`. */
+export function splitText({ why }: Pick<Split, 'why'>): string {
+  return SPLIT_TEXTS[why];
+}
+
+/**
+ * Describes the first token that differs, by its IDs: records have no texts of tokens, and only the tokenizer could tell
+ * them.
+ */
+export function firstDifferenceText({ at, was, is }: Pick<Split, 'at' | 'was' | 'is'>): string {
+  const side = (id: number | undefined): string => (id === undefined ? 'the end' : `ID ${id}`);
+  return `token ${count(at + 1)}: ${side(was)} in the segment before, ${side(is)} in this prompt`;
+}
