@@ -24,7 +24,7 @@ export interface GroupFigures {
   readonly wasted: WastedTokens;
   /** Rollouts that were lost to infrastructure, and all that have ended: with tries that do not count. */
   readonly lost: { readonly rollouts: number; readonly of: number };
-  /** Attempts by the newest version of the weights that sampled them, from old to new. Empty if nobody tells versions. */
+  /** Attempts by the newest version of the weights that sampled them, from old to new. Empty if none was announced. */
   readonly versions: readonly (readonly [version: string, attempts: number])[];
 }
 

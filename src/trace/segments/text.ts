@@ -19,8 +19,8 @@ export function splitText({ why }: Pick<Split, 'why'>): string {
 }
 
 /**
- * Describes the first token that differs, by its IDs: records have no texts of tokens, and only the tokenizer could tell
- * them.
+ * Describes the first token that differs, by its IDs: records have no texts of tokens, which only the tokenizer could
+ * tell.
  */
 export function firstDifferenceText({ at, was, is }: Pick<Split, 'at' | 'was' | 'is'>): string {
   const side = (id: number | undefined): string => (id === undefined ? 'the end' : `ID ${id}`);

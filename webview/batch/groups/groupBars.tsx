@@ -1,6 +1,7 @@
 /**
  * A group as a row of bars: above the line what was better than the mean, below it what was worse. Shapes differ, so
- * that nothing depends on color: rising bars are filled, falling ones outlined, × is excluded, and • has no advantage.
+ * that nothing depends on color: rising bars are filled, falling ones outlined, a cross is excluded, and a dot has no
+ * advantage.
  */
 import type { TaskGroup } from './groupsModel.ts';
 
@@ -72,5 +73,6 @@ function box(x: number, y: number, width: number, height: number): string {
 }
 
 function dot(x: number, radius: number): string {
-  return `M${x - radius} ${MIDDLE}a${radius} ${radius} 0 1 0 ${2 * radius} 0a${radius} ${radius} 0 1 0 ${-2 * radius} 0z`;
+  const half = (width: number): string => `a${radius} ${radius} 0 1 0 ${width} 0`;
+  return `M${x - radius} ${MIDDLE}${half(2 * radius)}${half(-2 * radius)}z`;
 }

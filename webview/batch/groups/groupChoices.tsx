@@ -12,18 +12,23 @@ export function SignalChips({ view }: { readonly view: BatchView }) {
   const counts = figures?.report.groups;
   if (counts === undefined) return null;
   const chips = [
-    { only: 'with', text: 'with signal', groups: counts.some },
-    { only: 'without', text: 'no signal', groups: counts.none + counts.excluded },
+    { only: 'with', text: 'with signal', title: 'Show only groups whose rewards differ', groups: counts.some },
+    {
+      only: 'without',
+      text: 'no signal',
+      title: 'Show only groups that a trainer learns nothing from',
+      groups: counts.none + counts.excluded,
+    },
   ] as const;
   return (
     <div class="batch-chips" role="group" aria-label="Groups">
-      {chips.map(({ only, text, groups: number }) => (
+      {chips.map(({ only, text, title, groups: number }) => (
         <button
           key={only}
           type="button"
           class="batch-chip is-filter"
           aria-pressed={groups.only === only}
-          title={`Show only groups ${only === 'with' ? 'with a signal: rewards differ' : 'that a trainer learns nothing from'}`}
+          title={title}
           onClick={() => groups.filterBy(only)}
         >
           {only === 'without' && <Icon name="warning" />}

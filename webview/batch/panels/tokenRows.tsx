@@ -12,7 +12,7 @@ interface TokenRowsProps {
 }
 
 const UNCOUNTED =
-  'Spent on tries that do not count, and on attempts that are lost, cancelled, changed by a person, or without a reward';
+  'Spent on tries that do not count, and on attempts that were lost, cancelled, changed by a person, or have no reward';
 
 /** Draws nothing if no usage is recorded, and no uncounted tokens or limit if there are none. */
 export function TokenRows({ report, limit }: TokenRowsProps) {

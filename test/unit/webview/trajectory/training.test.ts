@@ -3,6 +3,7 @@ import { suite, test } from 'node:test';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
 import type { BlobRef } from '../../../../src/trace/schema.ts';
 import { firstDifferenceText, splitText } from '../../../../src/trace/segments/text.ts';
+import type { RolloutRow } from '../../../../src/trace/summary.ts';
 import { splitTokens } from '../../../../webview/stories/trajectory/desk/values.ts';
 import { advantageOfRollout, segmentOfCall } from '../../../../webview/trajectory/detail/tabs/training.ts';
 import { aRow, failed, passed } from '../batch/rows.ts';
@@ -29,11 +30,11 @@ suite('what a trainer makes of a call', () => {
   });
 
   test('is the advantage of its rollout among the attempts of the task', () => {
-    const scored = (attempt: number, reward: number) => {
+    const scored = (attempt: number, reward: number): RolloutRow => {
       const row = reward === 1 ? passed({ attempt }) : failed({ attempt });
       return { ...row, rollout: `r${attempt}`, progress: { ...row.progress, reward } };
     };
-    const of = (all: typeof rows, rollout: string) => advantageOfRollout(all, rollout, 'ms_swift');
+    const of = (all: readonly RolloutRow[], rollout: string) => advantageOfRollout(all, rollout, 'ms_swift');
     const rows = [scored(1, 1), scored(2, 0), scored(3, 0), scored(4, 0)];
     assert.equal(of(rows, 'r1'), '+1.50 by ms-swift, 4 of 4 attempts count');
     assert.equal(of(rows, 'r4'), '−0.50 by ms-swift, 4 of 4 attempts count');

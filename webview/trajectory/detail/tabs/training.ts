@@ -48,9 +48,10 @@ export async function segmentOfCall(
 export function advantageOfRollout(rows: readonly RolloutRow[], rollout: string, estimator: Estimator): string {
   const row = rows.find((each) => each.rollout === rollout);
   if (row === undefined) return 'unknown: the other attempts of its task are not loaded';
-  const byAttempt: RolloutRow[][] = [];
-  for (const each of rows) (byAttempt[each.attempt - 1] ??= []).push(each);
-  const counting = Array.from(byAttempt, (tries) => attemptRow(tries ?? []));
+  const attempts = Math.max(...rows.map(({ attempt }) => attempt));
+  const byAttempt = Array.from({ length: attempts }, (): RolloutRow[] => []);
+  for (const each of rows) byAttempt[each.attempt - 1]?.push(each);
+  const counting = byAttempt.map(attemptRow);
   if (counting[row.attempt - 1]?.rollout !== rollout) return 'none: another try counts for this attempt';
   const group = groupOf(counting, counting.length);
   const member = group.members[row.attempt - 1];
