@@ -14,6 +14,7 @@ const LOADERS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['tail', async (): Promise<Command> => (await import('./commands/tail.ts')).tail],
   ['view', async (): Promise<Command> => (await import('./commands/view.ts')).view],
   ['import', async (): Promise<Command> => (await import('./commands/import.ts')).importFiles],
+  ['groups', async (): Promise<Command> => (await import('./commands/groups.ts')).groups],
   ['export', async (): Promise<Command> => (await import('./commands/export.ts')).exportAttempts],
   ['fork', async (): Promise<Command> => (await import('./commands/fork.ts')).fork],
   ['rescore', async (): Promise<Command> => (await import('./commands/rescore.ts')).rescore],

@@ -4,6 +4,7 @@ import { newId } from '../common/ids.ts';
 import { canonicalJson } from '../common/json.ts';
 import { type Submission, submissionSha } from '../config/submission.ts';
 import type { Api } from '../protocol/api.ts';
+import type { NewBatchBody } from '../protocol/client.ts';
 import type { Breakpoint } from '../protocol/commands.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import { diskFiles } from './disk.ts';
@@ -25,6 +26,8 @@ export interface Launch {
   readonly notes?: readonly string[];
   /** Breakpoints to set before the batch starts. */
   readonly breakpoints?: readonly Breakpoint[];
+  /** For a trainer, which requests groups of its tasks: nothing runs on its own, and the batch stays open. */
+  readonly group?: NonNullable<NewBatchBody['group']>;
 }
 
 const TASKS_PER_REQUEST = 500;
@@ -56,8 +59,9 @@ export async function launch(
           batch,
           submission: sha,
           secrets: { ...request.secrets },
-          open: !last,
+          open: !last || request.group !== undefined,
           tasks: page,
+          ...(request.group === undefined ? {} : { group: request.group }),
           ...(request.debug === true ? { debug: true } : {}),
           ...(request.notes === undefined ? {} : { notes: [...request.notes] }),
           ...(request.breakpoints === undefined ? {} : { breakpoints: [...request.breakpoints] }),
@@ -78,7 +82,8 @@ export async function launch(
     }
     const open = state.created;
     await flush(true);
-    if (open) await api.commandBatch(batch, { command: newId('c'), verb: 'seal' }, signal);
+    if (open && request.group === undefined)
+      await api.commandBatch(batch, { command: newId('c'), verb: 'seal' }, signal);
     return batch;
   } catch (error) {
     // A later dataset record may be invalid: do not leave the started batch running.

@@ -46,6 +46,9 @@ import { Returns } from './workers/returns.ts';
 import { SessionAccess } from './workers/sessionAccess.ts';
 import { endTampered } from './workers/tampering.ts';
 
+/** How long a trainer may be silent before a server without work ends. */
+const TRAINER_MS = 60 * 60 * 1_000;
+
 interface RolloutServerOptions {
   readonly store: Store;
   /** Folder for secrets. */
@@ -225,6 +228,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     startsWorkers: options.executor !== undefined,
     info: () => serverInfo(store, startedAt, pressure),
     draining: () => draining,
+    trained: () => idle.keep(TRAINER_MS),
   };
   const debuggers = new Debuggers(services, serverId);
   const access = new SessionAccess(store, submissions);

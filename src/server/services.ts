@@ -29,4 +29,6 @@ export interface Services {
   readonly info: () => Promise<ServerInfo>;
   /** Whether the server is shutting down, so that clients and workers should use another one. */
   readonly draining: () => boolean;
+  /** Handles a request of a trainer, which is silent while it learns: the server does not end for an hour. */
+  readonly trained: () => void;
 }

@@ -125,8 +125,8 @@ export class BatchView {
 
   get attempts(): number {
     const { row } = this.data;
-    // A batch that rescores a part of another one has not every attempt of its tasks.
-    return row?.rescores === undefined ? this.tasks * this.width : attemptCount(row);
+    // A batch that rescores a part of another one has not every attempt of its tasks, and groups differ in size.
+    return row?.rescores === undefined && row?.groups === undefined ? this.tasks * this.width : attemptCount(row);
   }
 
   get filtered(): boolean {

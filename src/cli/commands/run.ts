@@ -17,6 +17,7 @@ import { compileCondition } from '../../trace/query.ts';
 import { parseFailUnder } from '../../trace/statistics/bar.ts';
 import {
   type Command,
+  type CommandLine,
   FAIL_UNDER_OPTION,
   flag,
   HELD_BY_OPTION,
@@ -80,6 +81,20 @@ export const run: Command = {
       type: 'boolean',
       text: 'only check the files, and print how many tokens the batch will use and what they cost',
     },
+    groups: {
+      type: 'string',
+      value: 'N',
+      text:
+        'for a trainer: keep the batch open for groups of N attempts, which it requests by POST /v1/groups, and print ' +
+        'the ID of the batch',
+    },
+    extra: { type: 'string', value: 'N', text: 'with --groups: attempts that start in addition; the first N count' },
+    'min-usable': {
+      type: 'string',
+      value: 'N',
+      text: 'with --groups: a group with at least this many can be used at its deadline',
+    },
+    deadline: { type: 'string', value: 'SECONDS', text: 'with --groups: the longest time from request to end' },
     detach: { type: 'boolean', text: 'print the ID of the batch and leave it running' },
     ...FAIL_UNDER_OPTION,
   },
@@ -101,6 +116,7 @@ export const run: Command = {
       throw new StudioError('usage', '--fail-under cannot be combined with --detach.', {
         hint: 'When the batch has ended, use rollout report BATCH --fail-under ….',
       });
+    const group = groupOptions(commandLine);
     const heldBy = textOption(commandLine, 'held-by');
     const hold = holdOptions(flag(commandLine, 'hold'), textOption(commandLine, 'hold-where'), heldBy);
     // Let the server start while the files are read.
@@ -130,9 +146,9 @@ export const run: Command = {
     }
     const connection = await connecting;
     const batch = await (debugged === undefined
-      ? launch(connection.api, { ...built, ...hold }, { signal: context.signal })
+      ? launch(connection.api, { ...built, ...hold, ...group }, { signal: context.signal })
       : launchHeld(connection.api, built, debugged, heldBy ?? 'debugger', context.signal));
-    if (flag(commandLine, 'detach')) {
+    if (flag(commandLine, 'detach') || group.group !== undefined) {
       if (context.json) context.printJson({ batch, warnings });
       else context.print(batch);
       return 0;
@@ -164,6 +180,29 @@ function yamlOf(text: string): unknown {
     if (error instanceof Error) return undefined;
     throw error;
   }
+}
+
+/** Returns the launch options of a batch for a trainer. */
+function groupOptions(commandLine: CommandLine): Pick<Launch, 'group'> {
+  const size = numberOption(commandLine, 'groups', 1);
+  const [extra, minUsable, deadline] = [
+    numberOption(commandLine, 'extra', 0),
+    numberOption(commandLine, 'min-usable', 1),
+    numberOption(commandLine, 'deadline', 1),
+  ];
+  if (size === undefined) {
+    if (extra ?? minUsable ?? deadline)
+      throw new StudioError('usage', '--extra, --min-usable, and --deadline need --groups.');
+    return {};
+  }
+  return {
+    group: {
+      size,
+      ...(extra === undefined ? {} : { extra }),
+      ...(minUsable === undefined ? {} : { min_usable: minUsable }),
+      ...(deadline === undefined ? {} : { deadline_s: deadline }),
+    },
+  };
 }
 
 /** Returns the launch options that hold an attempt. They must be set before the batch starts. */

@@ -29,8 +29,11 @@ export async function reportInput(
     ks,
     tasks: batch.tasks,
     at: batch.state === 'ended' ? 'ended' : Date.now(),
-    // In an imported batch, and in one that rescores a part of another one, tasks have different numbers of attempts.
-    ...(batch.imported || batch.rescores !== undefined ? {} : { attempts: batch.attempts }),
+    // In an imported batch, one that rescores a part of another one, and one for groups, tasks have different numbers
+    // of attempts.
+    ...(batch.imported || batch.rescores !== undefined || batch.groups !== undefined
+      ? {}
+      : { attempts: batch.attempts }),
     ...(passesPerTask === undefined ? {} : { passesPerTask }),
     perturb: perturbOf(submitted),
     ...judgeOf(submitted),

@@ -27,6 +27,7 @@ const STALLED_MS = 60_000;
 /** `GET /v1/batches/<id>/groups`: JSON Lines, or server-sent events if the client accepts them. */
 export async function feed(services: Services, call: Call): Promise<undefined> {
   const record = await recordOf(services, param(call, 'batch'));
+  services.trained();
   const settings = record.spec.group;
   if (settings === undefined)
     throw new StudioError('conflict', `Batch ${record.row.batch} was not created for groups.`, {

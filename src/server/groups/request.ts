@@ -8,6 +8,7 @@ import type { Services } from '../services.ts';
 /** Queues a group, and returns its row. A repeat returns the row of the existing one. */
 export async function addGroup(services: Services, request: RequestGroup): Promise<GroupRow> {
   const { store, leasing, supervisor } = services;
+  services.trained();
   const { batch, group, task } = request;
   const { spec } = await recordOf(services, batch);
   const settings = spec.group;

@@ -18,6 +18,7 @@ export class Idle {
   #quietSince = performance.now();
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
+  #until = -Infinity;
 
   constructor(options: IdleOptions) {
     this.#options = options;
@@ -34,6 +35,11 @@ export class Idle {
       this.#clients -= 1;
       this.#quietSince = performance.now();
     };
+  }
+
+  /** Keeps the server for some time, whoever is connected. */
+  keep(ms: number): void {
+    this.#until = performance.now() + ms;
   }
 
   close(): void {
@@ -55,7 +61,7 @@ export class Idle {
   }
 
   async #check(): Promise<void> {
-    if (this.#clients > 0) return;
+    if (this.#clients > 0 || performance.now() < this.#until) return;
     if (await this.#options.busy()) {
       this.#quietSince = performance.now();
       return;
