@@ -13,6 +13,23 @@ const seen = new Map<number, number>();
 const usage = { prompt_tokens: 2400, completion_tokens: 190, total_tokens: 2590 };
 const head = { id: 'chatcmpl-bench', created: 1, model: 'bench' };
 
+/** Tokens of the first prompt, of each reply, and of what comes between two calls. */
+const IDS = { prompt: 2_000, reply: 190, between: 60 };
+
+/** The tokens of a call, as vLLM returns them: each prompt begins with those of the call before. */
+function tokensOf(turn: number): { readonly prompt: readonly number[]; readonly reply: readonly number[] } {
+  const prompt = Array.from({ length: IDS.prompt + (turn - 1) * (IDS.reply + IDS.between) }, (_, at) => at % 30_000);
+  return { prompt, reply: Array.from({ length: IDS.reply }, (_, at) => (prompt.length + at) % 30_000) };
+}
+
+function withTokens(text: string, turn: number): string {
+  const { prompt, reply } = tokensOf(Math.max(1, turn));
+  const content = reply.map((id) => ({ token: 't', logprob: -1 / (1 + (id % 7)), bytes: null, top_logprobs: [] }));
+  const choice = `"token_ids":${JSON.stringify(reply)},"logprobs":${JSON.stringify({ content })},"finish_reason"`;
+  const top = `{"prompt_token_ids":${JSON.stringify(prompt)},`;
+  return top + text.slice(1).replace('"finish_reason"', choice);
+}
+
 function whole(final: boolean, turn: number): string {
   const message = final
     ? { role: 'assistant', content: `done ${REPLY_TEXT}` }
@@ -67,6 +84,7 @@ function streamed(final: boolean, turn: number): string[] {
 }
 
 const wholes = Array.from({ length: turns + 1 }, (_, turn) => whole(turn === turns, turn));
+const tokens = wholes.map(withTokens);
 const streams = Array.from({ length: turns + 1 }, (_, turn) => streamed(turn === turns, turn));
 
 const server = createServer((request, response) => {
@@ -101,7 +119,7 @@ const server = createServer((request, response) => {
         response.end();
       } else {
         response.writeHead(200, { 'content-type': 'application/json' });
-        response.end(wholes[turn]);
+        response.end((body.includes('"return_token_ids":true') ? tokens : wholes)[turn]);
       }
       stats.last = Date.now();
     }
