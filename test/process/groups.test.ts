@@ -1,8 +1,12 @@
 /** Groups that a trainer requests over HTTP, with real servers and workers as processes: none is lost. */
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer, request as httpRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, it, type TestContext } from 'node:test';
 import { sha256Hex } from '../../src/common/hash.ts';
 import { newId } from '../../src/common/ids.ts';
@@ -10,14 +14,17 @@ import { canonicalJson } from '../../src/common/json.ts';
 import { type Submission, submissionSha } from '../../src/config/submission.ts';
 import type { NewBatchBody } from '../../src/protocol/client.ts';
 import { type FinishedGroup, finishedGroup } from '../../src/protocol/groups.ts';
+import { serverFile } from '../../src/protocol/serverFile.ts';
 import { advantagesOf } from '../../src/trace/groups/advantages.ts';
 import { tokenRecord } from '../../src/trace/schema.ts';
 import type { TrainingRow } from '../../src/trace/segments/trainingRows.ts';
 import type { TaskRecord } from '../../src/trace/task.ts';
+import { Bench } from '../support/cli.ts';
 import { type DemoServer, startDemoServer } from '../support/demoServer.ts';
 import { endingEvents, openingEvents } from '../support/fakeWorker.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
+import { Workspace } from '../support/testWorkspace.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
 let demo: DemoServer;
@@ -299,6 +306,42 @@ describe('groups for trainers', { timeout: 240_000 }, () => {
     assert.deepEqual([cancelled!.state, cancelled!.usable, cancelled!.cut.length], ['cancelled', false, 3]);
     await server.api.commandBatch(batch, { command: newId('c'), verb: 'seal' });
     await refused({ group: 'late' }, 409, /has ended/);
+  });
+
+  it('are served to the trainer of the guide, from a batch file', async (t) => {
+    const workspace = new Workspace(new Bench());
+    t.after(() => workspace.close());
+    const file = workspace.batch('train', {
+      endpoint: demo.url,
+      tasks: DATASET.map(({ id, question, answer }) => ({ id, question, answer: String(answer) })),
+      agent: { tools: [{ builtin: ['calculator'] }] },
+      model: { capture: { token_ids: true, logprobs: true } },
+    });
+    const { batch } = await workspace.json<{ batch: string }>('run', file, '--groups', '3', '--extra', '1');
+    const { port, token } = serverFile.parse(
+      JSON.parse(readFileSync(path.join(workspace.bench.store, 'server.json'), 'utf8')),
+    );
+    const guide = readFileSync('docs/guide/train.md', 'utf8');
+    const code = guide.slice(guide.indexOf('```python') + '```python'.length).split('```')[0]!;
+    const python = spawn('python3', ['-c', code], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      env: { ...process.env, ROLLOUT_SERVER: `http://127.0.0.1:${port}`, ROLLOUT_TOKEN: token, ROLLOUT_BATCH: batch },
+    });
+    const [output, [code0]] = await Promise.all([text(python.stdout), once(python, 'exit')]);
+    assert.equal(code0, 0);
+    const lines = output.trim().split('\n');
+    assert.equal(lines.length, 4 * 3);
+    assert.ok(lines.every((line) => /^b\w+\/step-[01]-task-[123] [1-4] \d+ tokens, advantage [+-]0\.00$/.test(line)));
+    const { groups } = await workspace.json<{ groups: { group: string; state: string }[] }>('groups', batch);
+    assert.deepEqual(
+      groups.map(({ group, state }) => `${group} ${state}`),
+      ['step-0-task-1', 'step-0-task-2', 'step-1-task-2', 'step-1-task-3'].map((group) => `${group} complete`),
+    );
+    const { stdout } = await workspace.run('groups', batch);
+    assert.match(stdout, /^step-0-task-1 +task-1 +complete +[34]\/3/m);
+    const wrong = await workspace.run('run', file, '--extra', '2');
+    assert.equal(wrong.code, 2);
+    assert.match(wrong.stderr, /need --groups/);
   });
 
   it('reach a callback, again until it accepts them, and readers of events; others cost nothing', async (t) => {

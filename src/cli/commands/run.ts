@@ -85,8 +85,8 @@ export const run: Command = {
       type: 'string',
       value: 'N',
       text:
-        'for a trainer: keep the batch open for groups of N attempts, which it requests by POST /v1/groups, and print ' +
-        'the ID of the batch',
+        'for a trainer: keep the batch open for groups of N attempts, which it requests by POST /v1/groups, and ' +
+        'print the ID of the batch',
     },
     extra: { type: 'string', value: 'N', text: 'with --groups: attempts that start in addition; the first N count' },
     'min-usable': {
