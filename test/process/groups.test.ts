@@ -35,7 +35,7 @@ after(() => demo.close());
 
 const STEPS = 2;
 /** The first task of each pair is solved. */
-const DATASET: TaskRecord[] = [1, 2, 3, 4].map((n) => ({
+const DATASET: (TaskRecord & { readonly answer: string })[] = [1, 2, 3, 4].map((n) => ({
   id: `task-${n}`,
   question: `call calculate {"expression":"${n} + 1"} times ${STEPS}\nanswer {{last}}`,
   answer: n % 2 === 1 ? String(n + 1) : 'wrong',
@@ -313,7 +313,7 @@ describe('groups for trainers', { timeout: 240_000 }, () => {
     t.after(() => workspace.close());
     const file = workspace.batch('train', {
       endpoint: demo.url,
-      tasks: DATASET.map(({ id, question, answer }) => ({ id, question, answer: String(answer) })),
+      tasks: DATASET.map(({ id, question, answer }) => ({ id, question, answer })),
       agent: { tools: [{ builtin: ['calculator'] }] },
       model: { capture: { token_ids: true, logprobs: true } },
     });
@@ -327,8 +327,8 @@ describe('groups for trainers', { timeout: 240_000 }, () => {
       stdio: ['ignore', 'pipe', 'inherit'],
       env: { ...process.env, ROLLOUT_SERVER: `http://127.0.0.1:${port}`, ROLLOUT_TOKEN: token, ROLLOUT_BATCH: batch },
     });
-    const [output, [code0]] = await Promise.all([text(python.stdout), once(python, 'exit')]);
-    assert.equal(code0, 0);
+    const [output] = await Promise.all([text(python.stdout), once(python, 'exit')]);
+    assert.equal(python.exitCode, 0);
     const lines = output.trim().split('\n');
     assert.equal(lines.length, 4 * 3);
     assert.ok(lines.every((line) => /^b\w+\/step-[01]-task-[123] [1-4] \d+ tokens, advantage [+-]0\.00$/.test(line)));
