@@ -1,6 +1,7 @@
 /** Groups that a trainer requests from an open batch: bodies and replies of their routes. */
 import { z } from 'zod';
 import { ESTIMATORS } from '../trace/groups/advantages.ts';
+import { STALE_RULES } from '../trace/groups/staleness.ts';
 import { OUTCOMES } from '../trace/outcome.ts';
 import { taskRecord } from './task.ts';
 
@@ -33,6 +34,10 @@ export const groupSettings = z
     deadline_s: deadlineSeconds.optional(),
     /** How advantages are computed. */
     estimator: estimator.default('ms_swift'),
+    /** A group with a call more than so many versions of the weights behind is stale at its delivery. */
+    max_versions: int.min(0).optional(),
+    /** What happens then: it is marked, or delivered without its rows, as unusable. */
+    stale: z.enum(STALE_RULES).default('mark'),
     /** Gets each finished group as a POST, in addition to the feed. */
     callback: z
       .url({ protocol: /^https?$/, error: 'a callback is an http or https URL' })
@@ -176,6 +181,11 @@ export const finishedGroup = z.object({
   excluded: z.array(excluded),
   cut: z.array(cutMember),
   replaced: int,
+  /**
+   * If it has too old weights: how many versions the oldest call is behind (null: its version was taken back), which
+   * members are too old, and whether that dropped its rows.
+   */
+  stale: z.object({ behind: int.nullable(), members: z.array(z.string()), dropped: z.boolean() }).optional(),
   /** Model calls that are in no row, by reason. */
   left_out: z.record(z.string(), int),
 });

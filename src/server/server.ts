@@ -13,7 +13,6 @@ import { readOnlyError } from '../store/sqlite/readOnlySqlite.ts';
 import type { Store } from '../store/store.ts';
 import type { OriginRules } from './access/origins.ts';
 import { type ClientTokens, Tokens } from './access/tokens.ts';
-import { controlledOf } from './batches/endpoints.ts';
 import { Secrets } from './batches/secrets.ts';
 import { Submissions } from './batches/submissions.ts';
 import { Supervisor } from './batches/supervisor.ts';
@@ -138,10 +137,10 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     changes,
     log,
     pressure: () => pressure,
-    controlled: async (batch) => {
+    submissionOf: async (batch) => {
       const record = await store.batch(batch);
-      if (record === undefined) return [];
-      return controlledOf(await submissions.get(record.spec.submission), (await secrets.get(batch)) ?? {});
+      if (record === undefined) return undefined;
+      return { submission: await submissions.get(record.spec.submission), values: (await secrets.get(batch)) ?? {} };
     },
     announce: () => hub.announce(),
   });
@@ -195,7 +194,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       hub.watch(rollout, true);
     },
   });
-  const groups = new BatchGroups({ store, changes, log });
+  const groups = new BatchGroups({ store, changes, endpoints, log });
   const supervisor: Supervisor = new Supervisor({
     store,
     changes,

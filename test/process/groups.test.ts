@@ -399,4 +399,33 @@ describe('groups for trainers', { timeout: 240_000 }, () => {
     assert.deepEqual([...new Set(received.map(({ group }) => group))], ['one', 'two']);
     assert.equal(worker.process.exitCode, null);
   });
+
+  it('are stale when their weights are too old at the delivery: marked, or without their rows', async (t) => {
+    const store = testStore(t);
+    const server = await store.start();
+    for (const stale of ['mark', 'drop'] as const) {
+      const batch = await openGroups(server, { size: 2, max_versions: 1, stale });
+      await server.api.requestGroup({ batch, group: 'one', task: 'task-1' });
+      const announce = (version: number, force = false): Promise<unknown> =>
+        server.api.setEndpoint({ endpoint: demo.url, state: 'serving', version, force });
+      while (!(await server.api.endpoints()).some(({ endpoint }) => endpoint === demo.url));
+      await announce(3, true);
+      await using worker = await TestWorker.start(store, server, batch);
+      const feed = (): Promise<FinishedGroup[]> => readFeed(() => server.api, batch, 1, 1);
+      const [fresh] = await feed();
+      assert.deepEqual([fresh!.stale, fresh!.usable, fresh!.rows.length], [undefined, true, 2], worker.stderr);
+      for (const row of fresh!.rows as unknown as TrainingRow[]) assert.deepEqual(row.weights, ['3', '3']);
+      await announce(4);
+      const [near] = await feed();
+      assert.equal(near!.stale, undefined, 'one version behind');
+      await announce(5);
+      const [old] = await feed();
+      const members = old!.members.map(({ rollout }) => rollout);
+      assert.deepEqual(old!.stale, { behind: 2, members, dropped: stale === 'drop' });
+      assert.deepEqual([old!.usable, old!.rows.length], stale === 'drop' ? [false, 0] : [true, 2]);
+      await announce(2, true);
+      const [back] = await feed();
+      assert.equal(back!.stale?.behind, null, 'its version was taken back');
+    }
+  });
 });

@@ -6,6 +6,7 @@ import { endpointKey } from '../../common/endpointKey.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
 import { plural } from '../../common/text.ts';
+import { agentsOf, type Submission } from '../../config/submission.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import {
   type Announced,
@@ -22,20 +23,26 @@ import {
   versionOf,
 } from '../../store/endpointStore.ts';
 import type { Store } from '../../store/store.ts';
+import { controlledOf, resolved } from '../batches/endpoints.ts';
 import type { Changes } from '../changes.ts';
 import type { BackPressure } from '../pressure/backPressure.ts';
 import { Throttle } from '../throttle.ts';
-import { type ControlledEndpoint, type Engine, enginesOf, pauseEngines, resumeEngines, setVersion } from './engines.ts';
+import { type Engine, enginesOf, pauseEngines, resumeEngines, setVersion } from './engines.ts';
 import { LongPauses } from './longPauses.ts';
 import { type InFlight, inFlightOf, isUsing } from './reports.ts';
 import { resolveTarget } from './target.ts';
+
+interface SubmittedBatch {
+  readonly submission: Submission;
+  readonly values: Readonly<Record<string, string>>;
+}
 
 interface EndpointControlOptions {
   readonly store: Pick<Store, 'endpoints' | 'addBatchEvent'>;
   readonly changes: Pick<Changes, 'on'>;
   readonly pressure: () => Pick<BackPressure, 'known' | 'users'>;
-  /** Returns the endpoints of a batch whose engines this server controls. */
-  readonly controlled: (batch: string) => Promise<ControlledEndpoint[]>;
+  /** Returns the submission of a batch, and the values of its variables that this server has. */
+  readonly submissionOf: (batch: string) => Promise<SubmittedBatch | undefined>;
   /** Passes the announcements on to the workers of this server. */
   readonly announce: () => Promise<void>;
   readonly log: Log;
@@ -137,6 +144,25 @@ export class EndpointControl {
   }
 
   /**
+   * Returns the version of the weights that an agent of a batch, by its instance path, is served by now; the newest one
+   * if it has several endpoints.
+   */
+  async versionsFor(batch: string): Promise<(agent: string) => number | undefined> {
+    const found = await this.#options.submissionOf(batch);
+    await this.read();
+    const records = this.#records;
+    const models = new Map(
+      found === undefined ? [] : agentsOf(found.submission).map(({ name, model }) => [name, model.endpoints]),
+    );
+    return (agent) => {
+      const name = agent.split('/').at(-1)?.split('#')[0] ?? '';
+      const urls = resolved(models.get(name) ?? [], found?.values ?? {});
+      const versions = urls.flatMap((url) => versionOf(records, endpointKey(url)) ?? []);
+      return versions.length === 0 ? undefined : Math.max(...versions);
+    };
+  }
+
+  /**
    * Announces. For `paused`, the answer comes when nothing is in flight; the pause remains if `signal` aborts or that
    * takes too long. Throws `not_found` for an endpoint that nobody uses, `conflict` for a version that goes backward or
    * a pause that somebody else ended, and `unavailable` after `wait_seconds`.
@@ -194,8 +220,13 @@ export class EndpointControl {
   }
 
   async #engines(of: Pick<EndpointChange, 'endpoint' | 'replica'>): Promise<Engine[]> {
-    const { controlled, pressure } = this.#options;
-    const all = await Promise.all(this.#batchesOf(of.endpoint).map(controlled));
+    const { submissionOf, pressure } = this.#options;
+    const all = await Promise.all(
+      this.#batchesOf(of.endpoint).map(async (batch) => {
+        const found = await submissionOf(batch);
+        return found === undefined ? [] : controlledOf(found.submission, found.values);
+      }),
+    );
     return enginesOf(of, all.flat(), pressure().known());
   }
 

@@ -10,7 +10,7 @@ export class BatchGroups {
   readonly #deadlines: GroupDeadlines;
   readonly #callbacks: GroupCallbacks;
 
-  constructor(services: Pick<Services, 'store' | 'changes'> & { readonly log: Log }) {
+  constructor(services: Pick<Services, 'store' | 'changes' | 'endpoints'> & { readonly log: Log }) {
     const { store, log } = services;
     this.#deadlines = new GroupDeadlines(store, (batch, error) =>
       log(`ending groups of ${batch} failed: ${errorText(error)}`, { level: 'error', batch }),

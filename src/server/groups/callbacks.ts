@@ -6,6 +6,7 @@ import { sleep } from '../../common/abort.ts';
 import { errorText } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
 import { redactor } from '../../common/redaction/redactor.ts';
+import type { GroupSettings } from '../../protocol/groups.ts';
 import type { FinishedGroupRecord } from '../../store/groupStore.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import type { Services } from '../services.ts';
@@ -18,7 +19,7 @@ const TIMEOUT_MS = 60_000;
 const ELECT_EVERY_MS = 5_000;
 const WAIT_SECONDS = 300;
 
-type Needed = Pick<Services, 'store' | 'changes'> & { readonly log: Log };
+type Needed = Pick<Services, 'store' | 'changes' | 'endpoints'> & { readonly log: Log };
 
 export class GroupCallbacks {
   readonly #services: Needed;
@@ -72,7 +73,7 @@ export class GroupCallbacks {
         if (record.row.state === 'ended') return;
         continue;
       }
-      await this.#send(settings.callback, group, settings.estimator);
+      await this.#send(settings.callback, group, settings);
       if (this.#closed()) return;
       await store.callbackSent(batch, group.rev);
       ({ rev } = group);
@@ -80,8 +81,8 @@ export class GroupCallbacks {
   }
 
   /** Sends a group until it is accepted. */
-  async #send(url: string, group: FinishedGroupRecord, estimator: Parameters<typeof groupText>[2]): Promise<void> {
-    const { store, log } = this.#services;
+  async #send(url: string, group: FinishedGroupRecord, settings: GroupSettings): Promise<void> {
+    const { store, endpoints, log } = this.#services;
     const { signal } = this.#end;
     const { batch } = group.row;
     const secrets = redactor([url]); // whoever knows it can post there
@@ -89,7 +90,8 @@ export class GroupCallbacks {
       let problem: string;
       try {
         const pieces: string[] = [];
-        for await (const piece of groupText(store, group, estimator, signal)) pieces.push(piece);
+        const delivery = { ...settings, versionOf: await endpoints.versionsFor(batch) };
+        for await (const piece of groupText(store, group, delivery, signal)) pieces.push(piece);
         const response = await fetch(url, {
           method: 'POST',
           body: new Blob(pieces),

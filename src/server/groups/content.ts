@@ -1,10 +1,11 @@
 /** What the feed says about a group that has ended. */
 import { Readable } from 'node:stream';
-import type { FinishedGroup } from '../../protocol/groups.ts';
+import type { FinishedGroup, GroupSettings } from '../../protocol/groups.ts';
 import type { FinishedGroupRecord } from '../../store/groupStore.ts';
 import type { RolloutRecord, Store } from '../../store/store.ts';
-import { advantagesOf, type Estimator } from '../../trace/groups/advantages.ts';
+import { advantagesOf } from '../../trace/groups/advantages.ts';
 import { mean } from '../../trace/groups/spread.ts';
+import { stalenessOf } from '../../trace/groups/staleness.ts';
 import { whyExcludedOf } from '../../trace/groups/whyExcluded.ts';
 import { outcomeOf } from '../../trace/outcome.ts';
 import { type TrainingRow, trainingRows } from '../../trace/segments/trainingRows.ts';
@@ -15,6 +16,12 @@ import { readTrajectory } from './trajectory.ts';
 /** Members that are read at the same time. */
 const AT_A_TIME = 4;
 
+/** How groups are delivered now. */
+export interface Delivery extends Pick<GroupSettings, 'estimator' | 'max_versions' | 'stale'> {
+  /** Returns the current version of the weights of an agent. */
+  readonly versionOf: (agent: string) => number | undefined;
+}
+
 /**
  * Yields a line of the feed in pieces, without a line break: only one member's tokens are in memory, however large the
  * group is.
@@ -22,7 +29,7 @@ const AT_A_TIME = 4;
 export async function* groupText(
   store: Store,
   record: FinishedGroupRecord,
-  estimator: Estimator,
+  { estimator, versionOf, ...staleness }: Delivery,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const { row, rev, cut } = record;
@@ -31,6 +38,7 @@ export async function* groupText(
   const rewards = members.map(({ row: { progress } }) => progress.reward ?? null);
   const advantages = advantagesOf(estimator, rewards);
   const scored = rewards.filter((reward) => reward !== null);
+  const stale = staleMembers(members, versionOf, staleness);
   const head = {
     schema: 1,
     cursor: groupCursor(row.batch, rev),
@@ -38,7 +46,7 @@ export async function* groupText(
     group: row.group,
     task: row.task,
     state: row.state === 'open' ? 'failed' : row.state,
-    usable: row.state === 'complete' || row.state === 'short',
+    usable: (row.state === 'complete' || row.state === 'short') && stale?.dropped !== true,
     ...(row.why === undefined ? {} : { why: row.why }),
     size: row.size,
     requested_at: row.requested_at,
@@ -55,6 +63,7 @@ export async function* groupText(
     })),
     cut: [...cut],
     replaced: row.replaced,
+    ...(stale === undefined ? {} : { stale }),
   } satisfies Omit<FinishedGroup, 'rows' | 'left_out'>;
   yield `${JSON.stringify(head).slice(0, -1)},"rows":[`;
   const leftOut: Record<string, number> = {};
@@ -65,7 +74,7 @@ export async function* groupText(
     for (const { why } of left_out) leftOut[why] = (leftOut[why] ?? 0) + 1;
     return rows;
   };
-  const all: AsyncIterable<readonly TrainingRow[]> = Readable.from(members).map(read, {
+  const all: AsyncIterable<readonly TrainingRow[]> = Readable.from(stale?.dropped === true ? [] : members).map(read, {
     concurrency: AT_A_TIME,
     signal,
   });
@@ -78,6 +87,28 @@ export async function* groupText(
     isFirst = false;
   }
   yield `],"left_out":${JSON.stringify(leftOut)}}`;
+}
+
+/** Returns which members of a group are too old for the trainer; undefined if none is. */
+function staleMembers(
+  members: readonly RolloutRecord[],
+  versionOf: Delivery['versionOf'],
+  settings: Pick<Delivery, 'max_versions' | 'stale'>,
+): FinishedGroup['stale'] {
+  const weighted = members.flatMap(({ row }) =>
+    Object.entries(row.progress.weights ?? {}).map(([agent, weights]) => ({ rollout: row.rollout, agent, weights })),
+  );
+  const { stale: rule, max_versions: maxVersions } = settings;
+  const { behind, stale, then } = stalenessOf(weighted, ({ agent }) => versionOf(agent), {
+    stale: rule,
+    ...(maxVersions === undefined ? {} : { max_versions: maxVersions }),
+  });
+  if (then === 'deliver') return undefined;
+  return {
+    behind: behind === undefined || !Number.isFinite(behind) ? null : behind,
+    members: [...new Set(stale.flatMap((index) => weighted[index]?.rollout ?? []))],
+    dropped: then === 'drop',
+  };
 }
 
 async function recordsOf(store: Store, names: readonly string[]): Promise<RolloutRecord[]> {

@@ -12,7 +12,7 @@ import { ESTIMATORS, type Estimator } from '../../trace/groups/advantages.ts';
 import { recordOf } from '../batches/create.ts';
 import { type Call, limitQuery, param, wholeQuery } from '../http/call.ts';
 import type { Services } from '../services.ts';
-import { groupText } from './content.ts';
+import { type Delivery, groupText } from './content.ts';
 import { groupCursor, revOf } from './cursor.ts';
 import { nextGroups } from './nextGroups.ts';
 
@@ -37,14 +37,15 @@ export async function feed(services: Services, call: Call): Promise<undefined> {
   const isStream = call.request.headers.accept?.includes('text/event-stream') === true;
   const last = isStream ? call.request.headers['last-event-id'] : undefined;
   const after = revOf(record.row, typeof last === 'string' ? last : (call.query.get('after') ?? undefined));
-  if (isStream) await events(services, call, record, { after, estimator });
-  else await lines(services, call, record, { after, estimator });
+  const reading = { after, delivery: { ...settings, estimator } };
+  if (isStream) await events(services, call, record, reading);
+  else await lines(services, call, record, reading);
   return undefined;
 }
 
 interface Reading {
   readonly after: number;
-  readonly estimator: Estimator;
+  readonly delivery: Omit<Delivery, 'versionOf'>;
 }
 
 async function lines(services: Services, call: Call, { row }: BatchRecord, reading: Reading): Promise<void> {
@@ -57,7 +58,7 @@ async function lines(services: Services, call: Call, { row }: BatchRecord, readi
   response.writeHead(200, headers('application/x-ndjson; charset=utf-8'));
   for (let sent = 0; groups.length > 0; ) {
     for (const group of groups) {
-      for await (const piece of groupText(services.store, group, reading.estimator, signal)) await write(call, piece);
+      for await (const piece of await textOf(services, group, reading, signal)) await write(call, piece);
       await write(call, '\n');
       after = group.rev;
       sent += 1;
@@ -66,6 +67,16 @@ async function lines(services: Services, call: Call, { row }: BatchRecord, readi
     groups = size <= 0 ? [] : await services.store.finishedGroups(row.batch, after, size);
   }
   response.end();
+}
+
+async function textOf(
+  { store, endpoints }: Services,
+  group: FinishedGroupRecord,
+  { delivery }: Reading,
+  signal: AbortSignal,
+): Promise<AsyncGenerator<string>> {
+  const versionOf = await endpoints.versionsFor(group.row.batch);
+  return groupText(store, group, { ...delivery, versionOf }, signal);
 }
 
 async function events(services: Services, call: Call, { row }: BatchRecord, reading: Reading): Promise<void> {
@@ -86,7 +97,7 @@ async function events(services: Services, call: Call, { row }: BatchRecord, read
       for (const group of groups) {
         // In one write after another, so that no comment gets between the pieces of a line.
         const pieces: string[] = [];
-        for await (const piece of groupText(services.store, group, reading.estimator, signal)) pieces.push(piece);
+        for await (const piece of await textOf(services, group, reading, signal)) pieces.push(piece);
         await write(call, `id: ${groupCursor(row.batch, group.rev)}\nevent: group\ndata: ${pieces.join('')}\n\n`);
         after = group.rev;
       }

@@ -1,10 +1,7 @@
 /** Which rows of a group were sampled by weights that are too old for the trainer. */
 
-/**
- * What happens to a group that is too old. `mark`: it is delivered, and says so. `drop`: it is not delivered. `wait`:
- * its old members are replaced by new attempts, and it is delivered after that.
- */
-export const STALE_RULES = ['mark', 'drop', 'wait'] as const;
+/** What happens to a group that is too old. `mark`: it is delivered, and says so. `drop`: its rows are not delivered. */
+export const STALE_RULES = ['mark', 'drop'] as const;
 export type StaleRule = (typeof STALE_RULES)[number];
 
 /** A row of a group, as far as its weights count: the oldest and newest version that sampled it. */
