@@ -13,6 +13,7 @@ import { SANDBOX_MODES } from '../../config/schema/sandboxSection.ts';
 import { formatProblem } from '../../config/source/problem.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
 import { ENTRY } from '../../protocol/entry.ts';
+import { STALE_RULES } from '../../trace/groups/staleness.ts';
 import { compileCondition } from '../../trace/query.ts';
 import { parseFailUnder } from '../../trace/statistics/bar.ts';
 import {
@@ -95,6 +96,12 @@ export const run: Command = {
       text: 'with --groups: a group with at least this many can be used at its deadline',
     },
     deadline: { type: 'string', value: 'SECONDS', text: 'with --groups: the longest time from request to end' },
+    'max-versions': {
+      type: 'string',
+      value: 'N',
+      text: 'with --groups: a group is stale if its weights are more than N versions behind',
+    },
+    stale: { type: 'string', value: 'RULE', text: `with --max-versions: ${STALE_RULES.join(' (default) or ')}` },
     detach: { type: 'boolean', text: 'print the ID of the batch and leave it running' },
     ...FAIL_UNDER_OPTION,
   },
@@ -185,14 +192,19 @@ function yamlOf(text: string): unknown {
 /** Returns the launch options of a batch for a trainer. */
 function groupOptions(commandLine: CommandLine): Pick<Launch, 'group'> {
   const size = numberOption(commandLine, 'groups', 1);
-  const [extra, minUsable, deadline] = [
+  const rule = textOption(commandLine, 'stale');
+  const stale = STALE_RULES.find((one) => one === rule);
+  if (rule !== undefined && stale === undefined)
+    throw new StudioError('usage', `--stale must be ${STALE_RULES.join(' or ')}, not “${rule}”.`);
+  const [extra, minUsable, deadline, maxVersions] = [
     numberOption(commandLine, 'extra', 0),
     numberOption(commandLine, 'min-usable', 1),
     numberOption(commandLine, 'deadline', 1),
+    numberOption(commandLine, 'max-versions', 0),
   ];
   if (size === undefined) {
-    if (extra ?? minUsable ?? deadline)
-      throw new StudioError('usage', '--extra, --min-usable, and --deadline need --groups.');
+    if ((extra ?? minUsable ?? deadline ?? maxVersions ?? stale) !== undefined)
+      throw new StudioError('usage', '--extra, --min-usable, --deadline, --max-versions, and --stale need --groups.');
     return {};
   }
   return {
@@ -201,6 +213,8 @@ function groupOptions(commandLine: CommandLine): Pick<Launch, 'group'> {
       ...(extra === undefined ? {} : { extra }),
       ...(minUsable === undefined ? {} : { min_usable: minUsable }),
       ...(deadline === undefined ? {} : { deadline_s: deadline }),
+      ...(maxVersions === undefined ? {} : { max_versions: maxVersions }),
+      ...(stale === undefined ? {} : { stale }),
     },
   };
 }

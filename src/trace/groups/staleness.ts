@@ -1,6 +1,6 @@
 /** Which rows of a group were sampled by weights that are too old for the trainer. */
 
-/** What happens to a group that is too old. `mark`: it is delivered, and says so. `drop`: its rows are not delivered. */
+/** What happens to a group that is too old. `mark`: it is delivered, and says so. `drop`: its rows are not. */
 export const STALE_RULES = ['mark', 'drop'] as const;
 export type StaleRule = (typeof STALE_RULES)[number];
 
