@@ -63,7 +63,17 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
   const perHour = input.at === undefined ? undefined : yield* endedPerHour(yield* timesOf(counting), input.at);
   const usage = new Usage();
   yield* each(input.rows, (row) => usage.add(row));
-  const { groups: bySignal, wasted, lost, versions } = yield* groupFigures({ ...input, counting });
+  const {
+    groups: bySignal,
+    wasted,
+    lost,
+    versions,
+  } = yield* groupFigures({
+    counting,
+    rows: input.rows,
+    // In an ended batch, attempts that never began are not open.
+    ...(input.at === 'ended' ? {} : { attempts: input.attempts, tasks: input.tasks }),
+  });
   const why: Record<string, string> = {};
   const { settled } = tally;
   const { scored } = settled;

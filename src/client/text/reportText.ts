@@ -118,7 +118,7 @@ function totalsLines(report: Report, width: number): string[] {
     const { cost_per_solved: perSolved } = report;
     lines.push(`cost       ${cost.toFixed(2)}${perSolved === null ? '' : `, ${perSolved.toFixed(2)} per solved task`}`);
   }
-  lines.push(...groupLines(report));
+  lines.push(...groupLines(report, width));
   const outcomes = outcomeCounts(report.by_outcome).map(({ name, attempts }) => `${name} ${attempts}`);
   lines.push(...listLine('outcomes', outcomes, width));
   const causes = Object.entries(report.by_cause).map(([cause, { attempts }]) => `${cause} ${attempts}`);
@@ -143,25 +143,27 @@ function totalsLines(report: Report, width: number): string[] {
 }
 
 /** What a trainer can learn from the groups; nothing for a batch without rewards or with single attempts. */
-function groupLines({ groups, wasted, tokens, lost, versions, scored, attempts, tasks }: Report): string[] {
+function groupLines(
+  { groups, wasted, tokens, lost, versions, scored, attempts, tasks }: Report,
+  width: number,
+): string[] {
   const lines: string[] = [];
   if (scored > 0 && attempts > tasks) {
-    const without = groups.none + groups.excluded;
+    const open = groups.open === 0 ? '' : `, ${groups.open} open`;
+    lines.push(`groups     ${groups.some} with signal, ${groups.none + groups.excluded} without${open}`);
     const total = tokens === null ? 0 : tokens.input + tokens.output;
-    const share = total === 0 ? '' : `; ${shareText(allWasted(wasted), total)} of the tokens wasted`;
-    const parts = total === 0 ? [] : wastedParts(wasted);
-    lines.push(
-      `groups     ${groups.some} with signal, ${without} without${groups.open === 0 ? '' : `, ${groups.open} open`}` +
-        `${share}${parts.length === 0 ? '' : ` (${parts.join(', ')})`}`,
-    );
+    if (total > 0)
+      lines.push(
+        ...listLine('wasted', wastedParts(wasted), width, `${shareText(allWasted(wasted), total)} of the tokens: `),
+      );
   }
   if (lost.rollouts > 0)
     lines.push(
       `lost       ${count(lost.rollouts)} of ${plural(lost.of, 'rollout')} to infrastructure ` +
         `(${shareText(lost.rollouts, lost.of)})`,
     );
-  if (versions.length > 0)
-    lines.push(`weights    ${versions.map(([version, own]) => `${version} (${plural(own, 'attempt')})`).join(', ')}`);
+  const weights = versions.map(([version, own]) => `${version} (${plural(own, 'attempt')})`);
+  lines.push(...listLine('weights', weights, width, 'newest version '));
   return lines;
 }
 

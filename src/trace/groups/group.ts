@@ -55,14 +55,14 @@ export function signalOf({ scored, open, low, high }: SignalCounts): Signal {
 
 /**
  * Returns the group of a task. `rows`: those that count for its attempts, by attempt number − 1; an attempt without a
- * row is queued. `size`: number of attempts.
+ * row is queued, or never began if the batch has ended. `size`: number of attempts.
  */
-export function groupOf(rows: readonly (RolloutRow | undefined)[], size: number): RewardGroup {
+export function groupOf(rows: readonly (RolloutRow | undefined)[], size: number, hasEnded = false): RewardGroup {
   const members: GroupMember[] = [];
   const rewards: number[] = [];
   let [open, low, high] = [0, Infinity, -Infinity];
   for (let attempt = 1; attempt <= Math.max(size, rows.length); attempt++) {
-    const member = memberOf(rows[attempt - 1], attempt);
+    const member = memberOf(rows[attempt - 1], attempt, hasEnded);
     members.push(member);
     if (member.open) open += 1;
     if (member.reward === null) continue;
@@ -84,8 +84,9 @@ export function groupOf(rows: readonly (RolloutRow | undefined)[], size: number)
   };
 }
 
-function memberOf(row: RolloutRow | undefined, attempt: number): GroupMember {
-  if (row === undefined) return { attempt, reward: null, open: true, tokens: 0 };
+function memberOf(row: RolloutRow | undefined, attempt: number, hasEnded: boolean): GroupMember {
+  if (row === undefined)
+    return { attempt, reward: null, open: !hasEnded, ...(hasEnded ? { why: 'it never began' } : {}), tokens: 0 };
   const tokens = row.progress.input_tokens + row.progress.output_tokens;
   const why = whyExcludedOf(row);
   if (why === undefined) return { attempt, reward: row.progress.reward ?? null, open: false, tokens };

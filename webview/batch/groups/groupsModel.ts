@@ -57,10 +57,10 @@ export class GroupsModel {
   /** Returns the group of a task. It is computed again only after a change. */
   of(index: number): TaskGroup {
     const { data } = this.#view;
-    const stamp = `${this.#view.stamp(index)} ${data.width} ${data.scorer} ${this.estimator}`;
+    const stamp = `${this.#view.stamp(index)} ${data.width} ${data.ended} ${data.scorer} ${this.estimator}`;
     const kept = this.#kept.get(index);
     if (kept?.stamp === stamp) return kept.group;
-    const group = groupOf(data.tasks[index]?.attempts ?? [], data.width);
+    const group = groupOf(data.tasks[index]?.attempts ?? [], data.width, data.ended);
     const advantages = memberAdvantages(group, this.estimator);
     const largest = advantages.reduce<number>((most, each) => Math.max(most, Math.abs(each ?? 0)), 0);
     const made = { ...group, advantages, largest };

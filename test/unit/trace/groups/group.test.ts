@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { reportText } from '../../../../src/client/text/reportText.ts';
 import { finish } from '../../../../src/common/piecewise.ts';
 import { allWasted, type GroupFigures, groupFigures } from '../../../../src/trace/groups/figures.ts';
 import { groupOf, memberAdvantages } from '../../../../src/trace/groups/group.ts';
 import { noSignalText } from '../../../../src/trace/groups/text.ts';
+import { report } from '../../../../src/trace/statistics.ts';
 import { EMPTY_PROGRESS, type Progress, type RolloutRow } from '../../../../src/trace/summary.ts';
 
 let rev = 0;
@@ -111,6 +113,18 @@ describe('group of a task', () => {
   });
 });
 
+describe('group of an ended batch', () => {
+  it('does not wait for attempts that never began', () => {
+    const group = groupOf([rewarded(1, 1), rewarded(2, 1)], 3, true);
+    assert.equal(group.signal, 'none');
+    assert.deepEqual(group.members[2], { attempt: 3, reward: null, open: false, why: 'it never began', tokens: 0 });
+    const rows = [rewarded(1, 1), rewarded(2, 1)];
+    const { groups } = report({ batch: 'b1', rows, attempts: 3, tasks: 1, at: 'ended' });
+    assert.deepEqual(groups, { some: 0, none: 1, open: 0, excluded: 0 });
+    assert.equal(report({ batch: 'b1', rows, attempts: 3, tasks: 1, at: rev }).groups.open, 1);
+  });
+});
+
 describe('figures of groups', () => {
   it('count every wasted token once', () => {
     const t = (name: string): Partial<RolloutRow> => ({ task: name });
@@ -144,6 +158,20 @@ describe('figures of groups', () => {
     assert.equal(groupOf(counting.slice(0, 2), 2).signal, 'none');
     assert.equal(groupOf(counting.slice(2), 2).signal, 'none');
     assert.deepEqual(groups, { some: 0, none: 2, open: 0, excluded: 0 });
+  });
+
+  it('are printed by the report', () => {
+    const rows = [
+      rewarded(1, 1),
+      rewarded(2, 0),
+      row(3, LOST),
+      rewarded(1, 1, { task: 't2' }),
+      rewarded(2, 1, { task: 't2' }),
+    ];
+    const text = reportText(report({ batch: 'b1', rows, at: 'ended' }), 100);
+    assert.match(text, /^groups {5}1 with signal, 1 without$/m);
+    assert.match(text, /^wasted {5}60\.0% of the tokens: 200 in groups without signal, 100 of excluded attempts$/m);
+    assert.match(text, /^lost {7}1 of 5 rollouts to infrastructure \(20\.0%\)$/m);
   });
 
   it('count attempts and tasks without a row as open', () => {
