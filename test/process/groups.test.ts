@@ -236,7 +236,7 @@ describe('groups for trainers', { timeout: 240_000 }, () => {
     const store = testStore(t);
     const url = await postgres.createDatabase();
     const [here, there] = [await store.startOn(url), await store.startOn(url)];
-    const batch = await openGroups(here, { size: 2, min_usable: 1, deadline_s: 3 }, tasks(1));
+    const batch = await openGroups(here, { size: 2, min_usable: 1, deadline_s: 8 }, tasks(1));
     // Both servers get the same requests at once.
     const all = Array.from({ length: 16 }, (_, n) => ({ batch, group: `g${n}`, task: 't1' }));
     const answers = await Promise.all(all.flatMap((one) => [here.api.requestGroup(one), there.api.requestGroup(one)]));

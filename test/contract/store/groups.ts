@@ -214,7 +214,7 @@ export function groupTests(subject: Subject): void {
         ['usable', 1],
         ['useless', 2],
       ] as const)
-        await store.addGroup(batch, group, request({ min_usable: minUsable, deadline_s: 0.05 }));
+        await store.addGroup(batch, group, request({ min_usable: minUsable, deadline_s: 3 }));
       await store.addGroup(batch, 'later', request({ deadline_s: 3600 }));
       const leases = await store.lease(session, 3);
       await finish(store, batch, leases[0]!, {});
