@@ -16,7 +16,7 @@ function request(over: Partial<GroupRequest> = {}): GroupRequest {
 
 /** An open batch for groups with a dataset, and a session for it. */
 async function groupBatch(store: Store, over: Partial<NewBatch> = {}): Promise<{ batch: string; session: string }> {
-  const group: GroupSettings = { size: 2, extra: 0, estimator: 'ms_swift' };
+  const group: GroupSettings = { size: 2, extra: 0, estimator: 'ms_swift', stale: 'mark' };
   const spec = newBatch({ group, retries: 0, ...over });
   await store.createBatch(spec);
   await store.addTasks(spec.id, 0, tasks(3));
