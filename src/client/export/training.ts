@@ -27,7 +27,7 @@ export function noCounts(): ExportCounts {
 }
 
 /** Attempts that are read together, and how many times so many at the same time. */
-const TOGETHER = 16;
+const TOGETHER = 8;
 const AT_A_TIME = 2;
 
 /** Yields the lines of the attempts, in their order. */
