@@ -13,10 +13,11 @@
  *    (`team.ts`);
  * 9. the clerk at the sample workspace's lending desk: the tools of the desk are available (`desk/`);
  * 10. the researcher: the tools of a search world are available (`researcher.ts`);
- * 11. otherwise, it says what it is (`introduction.ts`).
+ * 11. the clerk at the small desk of `examples/training`: its tools are available (`smallDesk.ts`);
+ * 12. otherwise, it says what it is (`introduction.ts`).
  *
- * Only the clerk, the researcher, and a faulty world make mistakes. They follow from the seed; a higher temperature
- * causes more of those of the clerk and the researcher.
+ * Only the clerks, the researcher, and a faulty world make mistakes. They follow from the seed; a higher temperature
+ * causes more of those of the clerks and the researcher.
  */
 import type { Faults } from '../faults.ts';
 import { hashText, mix, Random } from '../random.ts';
@@ -30,6 +31,7 @@ import { introduction } from './introduction.ts';
 import { isJudge, judge } from './judge.ts';
 import { isPageWriter, pageWriter } from './pageWriter.ts';
 import { isResearcher, researcher } from './researcher.ts';
+import { isSmallDesk, smallDesk } from './smallDesk.ts';
 import { isSummaryRequest, summary } from './summary.ts';
 import { delegate, lookUpOnly } from './team.ts';
 import { isUser, simulatedUser } from './user.ts';
@@ -59,5 +61,6 @@ export function decide(request: ChatRequest, seed: number, { mistakes, worldErro
   const temperature = (request.temperature ?? 1) * mistakes;
   if (tools.has('find_member') && tools.has('list_loans')) return clerk(conversation, tools, random, temperature);
   if (isResearcher(tools)) return researcher(conversation, tools, random, temperature);
+  if (isSmallDesk(tools)) return smallDesk(conversation, random, temperature);
   return introduction(tools);
 }
