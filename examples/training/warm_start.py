@@ -17,7 +17,7 @@ from trl import SFTConfig, SFTTrainer
 def main() -> None:
     args = arguments()
     rows = [json.loads(line) for line in args.chat.read_text().splitlines()]
-    # Rows have different tools and arguments, which Arrow cannot type: so they are tokenized here.
+    # The arguments of calls differ from row to row, which Arrow cannot type: so rows are tokenized here.
     tokenizer = AutoTokenizer.from_pretrained(args.model)
     model = AutoModelForCausalLM.from_pretrained(args.model, dtype="float32")
     config = SFTConfig(
@@ -48,7 +48,10 @@ def main() -> None:
 
 def tokenized(tokenizer, row: dict) -> dict:
     encoded = tokenizer.apply_chat_template(
-        row["messages"], tools=row.get("tools"), return_dict=True, return_assistant_tokens_mask=True
+        row["prompt"] + row["completion"],
+        tools=json.loads(row["tools"]),
+        return_dict=True,
+        return_assistant_tokens_mask=True,
     )
     ids = encoded["input_ids"]
     labels = [token if own else -100 for token, own in zip(ids, encoded["assistant_masks"], strict=True)]

@@ -39,7 +39,8 @@ export class DeskBench {
   /** Base URL, including `/v1`. */
   constructor(endpoint: string, tasks: readonly DeskTask[]) {
     this.#bench = new Bench({ env: { VLLM_URL: endpoint } });
-    cpSync(path.join(root, 'test/fixtures/tiny-desk'), this.#bench.path('workspace'), { recursive: true });
+    for (const folder of ['examples/training/workspace', 'test/fixtures/tiny-desk'])
+      cpSync(path.join(root, folder), this.#bench.path('workspace'), { recursive: true });
     writeFileSync(this.#bench.path('workspace', 'tasks.jsonl'), tasks.map((task) => JSON.stringify(task)).join('\n'));
   }
 
