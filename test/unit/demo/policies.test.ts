@@ -301,3 +301,54 @@ describe('an unknown request', () => {
     assert.deepEqual(calls, []);
   });
 });
+
+describe('the clerk at the small desk', () => {
+  const desk = ['find_member', 'loans_of', 'renew_loan'];
+  const loans = [
+    { title: 'Iron River', loan_id: 'L12', due: '03-04' },
+    { title: 'Jade Bridge', loan_id: 'L31', due: '05-06' },
+  ];
+  /** Returns the calls and the answer of an attempt without slips. */
+  function attempt(question: string, results: Readonly<Record<string, object>>): string[] {
+    const messages: ReplyMessage[] = [{ role: 'user', content: question }];
+    const said: string[] = [];
+    for (;;) {
+      const turn = decide(
+        chatRequest.parse({
+          messages,
+          temperature: 0,
+          tools: desk.map((name) => ({ type: 'function', function: { name } })),
+        }),
+        1,
+        NO_FAULTS,
+      );
+      const [call] = turn.calls;
+      if (call === undefined) return [...said, turn.content];
+      said.push(`${call.name} ${call.arguments}`);
+      const id = `c${messages.length}`;
+      messages.push(
+        { role: 'assistant', content: '', tool_calls: [{ id, type: 'function', function: call }] },
+        { role: 'tool', tool_call_id: id, content: JSON.stringify(results[call.name]) },
+      );
+    }
+  }
+  const results = { find_member: { member_id: 'M10' }, loans_of: { loans }, renew_loan: { due: '07-08' } };
+
+  it('looks up, acts, and answers', () => {
+    assert.deepEqual(attempt('Renew "Jade Bridge" for "Ada Abel".', results), [
+      'find_member {"name":"Ada Abel"}',
+      'loans_of {"member_id":"M10"}',
+      'renew_loan {"loan_id":"L31"}',
+      'Renewed until 07-08.',
+    ]);
+    assert.equal(attempt('When is "Iron River" due for "Ada Abel"?', results).at(-1), 'It is due 03-04.');
+    assert.equal(attempt('How many loans does "Ada Abel" have?', results).at(-1), 'Ada Abel has 2 loans.');
+  });
+
+  it('says that there is no such member', () => {
+    assert.deepEqual(attempt('How many loans does "Ada Abel" have?', { find_member: { error: 'no member' } }), [
+      'find_member {"name":"Ada Abel"}',
+      'There is no such member.',
+    ]);
+  });
+});
