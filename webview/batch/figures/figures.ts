@@ -32,7 +32,7 @@ export function* figuresOf(data: FiguresOf, counts: Counts, now: number): Piecew
     ...(definition?.passesPerTask === undefined ? {} : { passesPerTask: definition.passesPerTask }),
     perturb: definition?.perturb,
     levels: levelsOf(data.records),
-    at: row?.state === 'ended' ? 'ended' : now,
+    ...(row?.state === 'ended' ? { at: 'ended' as const } : {}),
     ...(definition?.judge === undefined ? {} : { judge: definition.judge }),
   });
   const causes = yield* countCauses(counting);
