@@ -1,5 +1,5 @@
 /** The tiny desk's workspace and a temporary store: batches on a real endpoint, run as a user runs them. */
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Connection, connect } from '../../../src/client/connect.ts';
 import { subscribe } from '../../../src/client/subscribe.ts';
@@ -36,11 +36,15 @@ export class DeskBench {
   readonly #bench: Bench;
   #connection: Connection | undefined;
 
-  /** Base URL, including `/v1`. */
-  constructor(endpoint: string, tasks: readonly DeskTask[]) {
+  /** `endpoint`: base URL, including `/v1`. `control`: the agent's `model.control`. */
+  constructor(endpoint: string, tasks: readonly DeskTask[], control?: 'vllm') {
     this.#bench = new Bench({ env: { VLLM_URL: endpoint } });
     for (const folder of ['examples/training/workspace', 'test/fixtures/tiny-desk'])
       cpSync(path.join(root, folder), this.#bench.path('workspace'), { recursive: true });
+    if (control !== undefined) {
+      const file = this.#bench.path('workspace', 'desk.agent.yaml');
+      writeFileSync(file, readFileSync(file, 'utf8').replace('model:\n', `model:\n  control: ${control}\n`));
+    }
     writeFileSync(this.#bench.path('workspace', 'tasks.jsonl'), tasks.map((task) => JSON.stringify(task)).join('\n'));
   }
 

@@ -13,6 +13,8 @@ export const OPTIONS = ['--max-num-queued-reqs', '8', '--num-gpu-blocks-override
 
 const answer = z.union([z.object({ done: z.string() }), z.object({ failed: z.string() })]);
 const tokenized = z.object({ tokens: z.array(z.number().int()) });
+const weightInfo = z.object({ weight_version: z.string() });
+const pauseInfo = z.object({ is_paused: z.boolean() });
 const detokenized = z.object({ prompt: z.string() });
 
 export class Engine {
@@ -83,6 +85,15 @@ export class Engine {
 
   async detokenize(tokens: readonly number[]): Promise<string> {
     return detokenized.parse(await this.#post('/detokenize', { model: 'desk', tokens })).prompt;
+  }
+
+  /** The version of its weights, as it knows it. */
+  async weights(): Promise<string> {
+    return weightInfo.parse(await (await fetch(`${this.#root}/weight_info`)).json()).weight_version;
+  }
+
+  async isPaused(): Promise<boolean> {
+    return pauseInfo.parse(await (await fetch(`${this.#root}/is_paused`)).json()).is_paused;
   }
 
   /** The sum of all series of a metric. */
