@@ -116,6 +116,32 @@ function childrenOf(pid: number): number[] {
   return (readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').match(/\d+/g) ?? []).map(Number);
 }
 
+/**
+ * Memory of a process and of everything that it started, in bytes: pages that several share are counted once (Linux;
+ * elsewhere 0).
+ */
+export function treeBytes(pid: number): number {
+  if (process.platform !== 'linux') return 0;
+  let bytes = 0;
+  for (const one of [pid, ...descendantsOf(pid)]) {
+    try {
+      const [, pss = '0'] = /^Pss:\s+(\d+)/m.exec(readFileSync(`/proc/${one}/smaps_rollup`, 'utf8')) ?? [];
+      bytes += Number(pss) * 1024;
+    } catch {
+      // It has just ended.
+    }
+  }
+  return bytes;
+}
+
+function descendantsOf(pid: number): number[] {
+  try {
+    return childrenOf(pid).flatMap((child) => [child, ...descendantsOf(child)]);
+  } catch {
+    return []; // it has just ended
+  }
+}
+
 /** Largest resident set so far, in bytes (Linux; elsewhere the current one). */
 export function peakRss(pid: number): number {
   if (process.platform === 'linux')

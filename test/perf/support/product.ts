@@ -7,7 +7,7 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JsonObject } from '../../../src/common/json.ts';
 import { alive } from '../../support/cli.ts';
-import { cpuSeconds, noteSandboxed, peakRss } from './processes.ts';
+import { cpuSeconds, noteSandboxed, peakRss, treeBytes } from './processes.ts';
 import { AGENT, BATCH_SEED, RESULT_TEXT, TOOL, taskIds, WORLD } from './work.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
@@ -35,6 +35,8 @@ export interface ProductRun {
   /** Largest resident sets, in bytes: of the server, and of all workers together. */
   readonly serverRss: number;
   readonly workerRss: number;
+  /** Largest memory of server, workers, and all that they started, in bytes, with shared pages counted once. */
+  readonly treePss: number;
   /** From the spawn of `rollout run` to its end. */
   readonly wallMs: number;
   /** ms since the epoch. */
@@ -59,7 +61,13 @@ export class ProductBench {
     const cpuBefore = options.cold === true ? 0 : cpuSeconds(this.serverPid());
     const peaks = new Map<number, number>();
     const sandboxed = new Map<number, number>();
-    const watch = setInterval(() => this.#watchWorkers(peaks, sandboxed), 100);
+    let treePss = 0;
+    let ticks = 0;
+    const watch = setInterval(() => {
+      this.#watchWorkers(peaks, sandboxed);
+      // Reading it walks all pages of a process.
+      if (ticks++ % 10 === 9) treePss = Math.max(treePss, treeBytes(this.serverPid()));
+    }, 100);
     const spawnedAt = Date.now();
     const started = performance.now();
     let endedAt = 0;
@@ -78,6 +86,7 @@ export class ProductBench {
       cpuSeconds: cpuSeconds(pid) - cpuBefore + [...sandboxed.values()].reduce((sum, seconds) => sum + seconds, 0),
       serverRss: peakRss(pid),
       workerRss,
+      treePss,
       wallMs,
       spawnedAt,
       endedAt,

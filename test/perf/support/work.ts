@@ -65,7 +65,7 @@ export function chainMs(task: string, attempt: number, latency: Latency, simulat
 
 /**
  * Makespan in ms of a greedy executor without overhead: each lane takes the next attempt the moment it is free.
- * `lanes`: how many, or when each of them starts.
+ * `lanes`: how many, or when each of them starts. `order`: in which attempts start; default: that of the queue.
  */
 export function idealMs(
   tasks: number,
@@ -73,9 +73,10 @@ export function idealMs(
   lanes: number | readonly number[],
   latency: Latency,
   simulated = false,
+  order: readonly { readonly task: string; readonly attempt: number }[] = attemptsInOrder(tasks, attempts),
 ): number {
   const free = typeof lanes === 'number' ? new Array<number>(lanes).fill(0) : [...lanes];
-  for (const { task, attempt } of attemptsInOrder(tasks, attempts)) {
+  for (const { task, attempt } of order) {
     const chain = chainMs(task, attempt, latency, simulated);
     let lane = 0;
     for (let i = 1; i < free.length; i++) if ((free[i] ?? 0) < (free[lane] ?? 0)) lane = i;
