@@ -10,6 +10,7 @@ import type { RolloutRow } from '../../../src/trace/summary.ts';
 import type { Early } from '../../host/early.ts';
 import { inWorkspace, recallUnchecked } from '../../host/memory.ts';
 import { stylesLoaded } from '../../theme/stylesLoaded.ts';
+import { groupsKey } from '../groups/groupsKey.ts';
 import type { GridRow } from '../model/arrange.ts';
 import { COLUMN_NAMES, COLUMNS_KEY, columnChoice, isText } from '../model/columns.ts';
 import { attemptsSeen, HEAD, type Layout, LETTER, layoutOf, numbered, ROW, rowsSeen } from '../model/geometry.ts';
@@ -79,8 +80,9 @@ function rowsOf(text: string): readonly RolloutRow[] {
   return rows;
 }
 
-/** Returns whether batches of this name use the default order without groups. */
+/** Returns whether the page shows batches of this name as the grid, in its default order. */
 function inTaskOrder(name: string): boolean {
+  if (recallUnchecked(groupsKey(name)) === true) return false;
   const chosen = recallUnchecked(`batch.${name}`);
   return chosen === undefined || JSON.stringify(chosen) === JSON.stringify({ sort: 'task', group: 'none' });
 }

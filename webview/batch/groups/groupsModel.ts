@@ -5,6 +5,7 @@ import { groupOf, memberAdvantages, type RewardGroup } from '../../../src/trace/
 import { chooseEstimator, chosenEstimator } from '../../data/estimator.ts';
 import { recall, remember } from '../../host/memory.ts';
 import type { BatchView } from '../batchView.ts';
+import { groupsKey } from './groupsKey.ts';
 
 export interface TaskGroup extends RewardGroup {
   /** Of each member, in order; null for one that does not count. */
@@ -32,12 +33,12 @@ export class GroupsModel {
 
   /** Restores whether a batch of this name was shown by groups. */
   recall(name: string): void {
-    this.shown = recall(viewKey(name), z.boolean()) ?? false;
+    this.shown = recall(groupsKey(name), z.boolean()) ?? false;
   }
 
   show(shown: boolean): void {
     const name = this.#view.data.row?.name;
-    if (name !== undefined) remember(viewKey(name), shown);
+    if (name !== undefined) remember(groupsKey(name), shown);
     this.shown = shown;
     this.#changed();
   }
@@ -78,8 +79,4 @@ export class GroupsModel {
 
 export function lacksSignal(signal: RewardGroup['signal']): boolean {
   return signal === 'none' || signal === 'excluded';
-}
-
-function viewKey(name: string): string {
-  return `batch.groups.${name}`;
 }
