@@ -72,6 +72,7 @@ suite('many tasks in order', () => {
         facts: (index) => facts[index] ?? taskFacts(undefined, 1),
         level: () => undefined,
         scenario: () => undefined,
+        spread: () => null,
         sort,
         group: 'none',
         folded: new Set(),
