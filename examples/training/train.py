@@ -194,7 +194,7 @@ class Loop:
 
     def table(self) -> str:
         names = ["base", "warm", *(f"round-{number}" for number in range(1, self.args.rounds + 1))]
-        lines = ["| model | pass@1 | pass@8 | against base | tokens | minutes |", "| --- | --- | --- | --- | --- | --- |"]
+        lines = ["| model | pass@1 | pass@8 | against base | tokens | minutes |", f"|{' --- |' * 6}"]
         for name in names:
             report = self.figures(f"{name}-heldout")
             minutes = sum(

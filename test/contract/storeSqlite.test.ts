@@ -251,11 +251,13 @@ describe('SQLite store', () => {
     const { batch, session } = await openBatch(store, 1);
     await store.close();
     const database = openDatabase(path.join(place, 'store.db'), { readOnly: false });
-    for (const table of ['pod_rollout', 'blob_pack']) database.exec(`DROP TABLE ${table}`);
+    const tables = ['pod_rollout', 'blob_pack', 'endpoint', 'dataset_task', 'trainer_group', 'group_callback'];
+    for (const table of tables) database.exec(`DROP TABLE ${table}`);
     for (const column of ['pack', 'place']) database.exec(`ALTER TABLE blob DROP COLUMN ${column}`);
     for (const column of ['stored', 'origin']) database.exec(`ALTER TABLE rollout DROP COLUMN ${column}`);
     for (const column of ['side_input_tokens', 'side_output_tokens'])
       database.exec(`ALTER TABLE batch DROP COLUMN ${column}`);
+    for (const column of ['endpoints_rev', 'calls']) database.exec(`ALTER TABLE session DROP COLUMN ${column}`);
     database.exec("UPDATE meta SET value = '1' WHERE name = 'version'");
     database.close();
     await assert.rejects(openStore(place, { readOnly: true }), (error) => StudioError.is(error, 'version'));
