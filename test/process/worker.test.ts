@@ -243,7 +243,8 @@ test('gives up when the server stays away, and leaves nothing', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=60000'), [additionTask('a', 1)]);
-  await using worker = await TestWorker.start(store, server, batch, { reconnect_seconds: 1.5 });
+  // Its first connection must not take that long either, on a slow machine.
+  await using worker = await TestWorker.start(store, server, batch, { reconnect_seconds: 8 });
   await until(server, batch, (events) => events.some((event) => event.kind === 'model.start'));
   await server.kill('SIGKILL');
   assert.equal(await worker.exited, 3);

@@ -54,16 +54,20 @@ export function assertWhole(events: readonly TraceEvent[]): void {
   );
 }
 
+/** Long enough for a slow machine: a worker that is gone must not stop the suite. */
+const PATIENCE_MS = 120_000;
+
 /** Waits for an event of a batch's only rollout. */
 export async function until(
   server: TestServer,
   batch: string,
   reached: (events: readonly TraceEvent[]) => boolean,
 ): Promise<{ rollout: string; events: TraceEvent[] }> {
-  for (;;) {
+  for (const end = performance.now() + PATIENCE_MS; performance.now() < end; ) {
     const [row] = (await server.api.rollouts(batch)).rollouts;
     const events = row === undefined ? [] : await eventsOf(server, row.rollout);
     if (row !== undefined && reached(events)) return { rollout: row.rollout, events };
     await new Promise((resolve) => setTimeout(resolve, 25));
   }
+  throw new Error(`batch ${batch} did not come to the event within ${PATIENCE_MS / 1000} s`);
 }
