@@ -66,7 +66,7 @@ test('a pause at one server waits for the calls of the workers of another one', 
   await until('the other server knows', async () => (await stateOf(there)) === 'pausing');
   for (const response of open) answerText(response, 'yes');
   assert.deepEqual([(await pause).state, (await pause).calls], ['paused', 0]);
-  assert.equal(await stateOf(there), 'paused');
+  await until('the other server knows that, too', async () => (await stateOf(there)) === 'paused');
   await until('others wait', async () => (await here.api.batch(batch)).counts.running === 2);
   assert.equal(callsOf(model), 2);
   answering.on = true;

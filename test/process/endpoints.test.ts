@@ -286,7 +286,7 @@ test('what cannot be announced is refused, and a pause that does not end is repo
   await using worker = await TestWorker.start(store, server, batch);
   await until('the call runs', () => model.open.size === 1);
   await assert.rejects(
-    server.api.setEndpoint({ endpoint: model.url, state: 'paused', wait_seconds: 0.2, pause_seconds: 0.5 }),
+    server.api.setEndpoint({ endpoint: model.url, state: 'paused', wait_seconds: 5, pause_seconds: 0.5 }),
     refused('unavailable', /1 call still in flight/),
   );
   // The trainer is dead. People learn who paused the endpoint, and how to resume it.

@@ -272,7 +272,7 @@ test('a wrong configuration is reported, with exit code 2', async () => {
   assert.match(worker.stderr, /configuration is invalid/);
 });
 
-async function waitFor(reached: () => boolean, ms = 5_000): Promise<void> {
+async function waitFor(reached: () => boolean, ms = 30_000): Promise<void> {
   const until = performance.now() + ms;
   while (!reached()) {
     assert.ok(performance.now() < until, 'it did not happen in time');
