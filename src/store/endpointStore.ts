@@ -21,10 +21,10 @@ export interface EndpointRecord {
   /** Who paused or resumed it last, and when. */
   readonly by: string;
   readonly since: number;
-  /** When a pause is so long that people are told. */
+  /** How long a pause may take before it is reported to people. */
   readonly limitMs: number;
-  /** Whether they were. */
-  readonly told: boolean;
+  /** Whether it was. */
+  readonly reported: boolean;
   /** Grows with each change of any record. */
   readonly rev: number;
 }
@@ -70,8 +70,8 @@ export interface EndpointStore {
   report(session: string, report: Pick<SessionCalls, 'rev' | 'calls'>): Promise<void>;
   /** Returns what the workers of all open sessions reported last. */
   calls(): Promise<SessionCalls[]>;
-  /** Marks that people were told that this pause is too long. Returns true for the first one only. */
-  told(pause: EndpointRecord): Promise<boolean>;
+  /** Marks a pause as reported to people. Returns true only the first time. */
+  markReported(pause: EndpointRecord): Promise<boolean>;
 }
 
 /** Returns the version of the weights of an endpoint, or of the replica at `url`: the newest announcement counts. */

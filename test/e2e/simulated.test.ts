@@ -131,6 +131,11 @@ describe('simulated worlds in VS Code', { timeout: 480_000 }, () => {
       });
       await title.waitFor({ timeout: PATIENCE_MS });
       const all = await title.innerText();
+      // A click before that is lost.
+      await page
+        .locator('.quick-input-widget')
+        .getByText(/[1-9]\d* Selected/)
+        .waitFor();
       await story.picture('simulated-demonstrations');
       await page.locator('.quick-input-list .monaco-list-row').first().click();
       await page.waitForFunction((text) => document.querySelector('.quick-input-title')?.textContent !== text, all);

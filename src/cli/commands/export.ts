@@ -104,7 +104,7 @@ async function print(context: Context, prepared: Export, format: string): Promis
   const parts: Uint8Array[] = [];
   for await (const part of prepared.bytes()) parts.push(part);
   const written = Buffer.concat(parts).toString('utf8');
-  if (context.json) context.printJson({ ...told(prepared), [format === 'csv' ? 'csv' : 'lines']: written });
+  if (context.json) context.printJson({ ...countsOf(prepared), [format === 'csv' ? 'csv' : 'lines']: written });
   else if (written !== '') context.print(written.trimEnd());
   logCounts(context, prepared);
 }
@@ -123,7 +123,7 @@ async function write(context: Context, prepared: Export, format: string, out: st
     });
   };
   const written = await writeExport(file, out, prepared.bytes(), manifest, context.signal);
-  if (context.json) context.printJson({ ...told(prepared), file, bytes: written.bytes, sha256: written.sha256 });
+  if (context.json) context.printJson({ ...countsOf(prepared), file, bytes: written.bytes, sha256: written.sha256 });
   else {
     const { attempts, lines } = prepared.counts;
     context.print(
@@ -136,7 +136,7 @@ async function write(context: Context, prepared: Export, format: string, out: st
 async function preview(context: Context, prepared: Export, format: string): Promise<void> {
   const { lines, bytes } = await prepared.preview(PREVIEW);
   const { attempts, groups } = prepared;
-  const facts = { ...told(prepared), attempts, groups, estimated_bytes: bytes };
+  const facts = { ...countsOf(prepared), attempts, groups, estimated_bytes: bytes };
   if (context.json) context.printJson({ ...facts, format, first: [...lines] });
   else {
     context.print(
@@ -147,7 +147,7 @@ async function preview(context: Context, prepared: Export, format: string): Prom
   logCounts(context, prepared);
 }
 
-function told({ batches, counts, nullReward }: Export): JsonObject {
+function countsOf({ batches, counts, nullReward }: Export): JsonObject {
   return {
     batches: batches.map(({ batch }) => batch),
     attempts: counts.attempts,

@@ -1,5 +1,6 @@
 /** Applies the rule for attempts that must not change the statistics of their group. */
 import { StudioError } from '../../common/errors.ts';
+import { mean } from '../../trace/groups/spread.ts';
 import { whyExcludedOf } from '../../trace/groups/whyExcluded.ts';
 import { groupOf } from '../../trace/selection/selection.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
@@ -51,12 +52,12 @@ export function planAttempts(rows: readonly RolloutRow[], rule: NullRule): Plann
       continue;
     }
     const imputes = rule === 'mask' || rule === 'mean_of_group';
-    const mean = imputes && scored.length > 0 ? scored.reduce((sum, one) => sum + one, 0) / scored.length : undefined;
+    const imputed = imputes && scored.length > 0 ? mean(scored) : undefined;
     const kept = members.flatMap((row, at): Kept[] => {
       const why = whys[at];
       if (why === undefined) return [{ row, reward: row.progress.reward ?? null, why }];
       if (rule === 'keep') return [{ row, reward: finite(row.progress.reward), why }];
-      if (mean !== undefined) return [{ row, reward: mean, why }];
+      if (imputed !== undefined) return [{ row, reward: imputed, why }];
       leaveOut(imputes ? `${why}, and its task has no mean` : why, 1);
       return [];
     });

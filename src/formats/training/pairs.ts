@@ -15,7 +15,6 @@ const FACTS = {
 
 export const pairsTrl: GroupFormat = {
   ...FACTS,
-  nullRules: [...FACTS.nullRules],
   id: 'pairs-trl',
   title: 'Preference pairs: TRL',
   text: 'prompt, chosen, rejected, and tools: the best and the worst attempt of each task',
@@ -32,7 +31,6 @@ export const pairsTrl: GroupFormat = {
 
 export const pairsSwift: GroupFormat = {
   ...FACTS,
-  nullRules: [...FACTS.nullRules],
   id: 'pairs-swift',
   title: 'Preference pairs: ms-swift',
   text: 'messages and rejected_messages: the best and the worst attempt of each task',

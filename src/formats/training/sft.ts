@@ -5,23 +5,24 @@ import { argumentsOf, templateMessage, thinkingText } from './chatText.ts';
 import type { Conversation, Turn } from './conversations.ts';
 import type { AttemptFormat, LeaveOut, TrainingAttempt } from './format.ts';
 
-const PASSED = { outcomes: ['passed'] } as const satisfies { outcomes: unknown };
-/** The lines have no reward, so nothing has to be said about a missing one. */
-const NULL_RULES = ['keep', 'drop_row', 'error'] as const;
+const FACTS = {
+  file: 'jsonl',
+  per: 'attempt',
+  needs: 'conversations',
+  // The lines have no reward, so nothing has to be said about a missing one.
+  nullRules: ['keep', 'drop_row', 'error'],
+  selects: { outcomes: ['passed'] },
+} satisfies Partial<AttemptFormat>;
 
 /**
  * TRL: `prompt`, `completion`, `tools`. TRL has no flag for a single message, so a conversation with a reply that must
  * not be trained becomes several lines: one for each run of replies that may, after all that came before.
  */
 export const sftTrl: AttemptFormat = {
+  ...FACTS,
   id: 'sft-trl',
   title: 'Supervised: TRL',
   text: 'prompt, completion, and tools, for SFTTrainer; with assistant_only_loss, results of tools are masked',
-  file: 'jsonl',
-  per: 'attempt',
-  needs: 'conversations',
-  nullRules: [...NULL_RULES],
-  selects: { outcomes: [...PASSED.outcomes] },
   checked: 'trl 1.16.0: trl/trainer/sft_trainer.py',
   lines: (attempt) =>
     attempt.conversations.flatMap((conversation) =>
@@ -36,14 +37,10 @@ export const sftTrl: AttemptFormat = {
 
 /** OpenAI messages, which have no loss flags: a conversation ends before the first reply that must not be trained. */
 export const sftOpenAi: AttemptFormat = {
+  ...FACTS,
   id: 'sft-openai',
   title: 'Supervised: OpenAI messages (NeMo RL and NeMo Gym, verl, rLLM, prime-rl)',
   text: 'messages and tools, for trainers with the loss on all replies',
-  file: 'jsonl',
-  per: 'attempt',
-  needs: 'conversations',
-  nullRules: [...NULL_RULES],
-  selects: { outcomes: [...PASSED.outcomes] },
   checked: 'nemo-gym 0.4.0: nemo_gym/responses_converter.py; verl 0.9.1: verl/utils/dataset/multiturn_sft_dataset.py',
   lines: (attempt, leaveOut) =>
     attempt.conversations.flatMap(({ turns }) => {
@@ -56,14 +53,10 @@ export const sftOpenAi: AttemptFormat = {
 
 /** ms-swift: own roles for calls and results, tools as text, and a flag at each message that must not be trained. */
 export const sftSwift: AttemptFormat = {
+  ...FACTS,
   id: 'sft-swift',
   title: 'Supervised: ms-swift',
   text: 'messages with the roles tool_call and tool_response, tools as JSON text, and "loss": false where needed',
-  file: 'jsonl',
-  per: 'attempt',
-  needs: 'conversations',
-  nullRules: [...NULL_RULES],
-  selects: { outcomes: [...PASSED.outcomes] },
   checked: 'ms-swift 4.6.0: swift/dataset/preprocessor/core.py, swift/template/base.py',
   lines: (attempt) =>
     attempt.conversations.map(({ turns }) => ({
@@ -100,7 +93,7 @@ export function toolsText({ tools }: TrainingAttempt): string {
   return JSON.stringify(tools);
 }
 
-export function toolsJson({ tools }: TrainingAttempt): JsonObject[] {
+function toolsJson({ tools }: TrainingAttempt): JsonObject[] {
   return tools as unknown as JsonObject[]; // all of it is JSON
 }
 

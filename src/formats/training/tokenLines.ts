@@ -39,11 +39,3 @@ export function versionOf({ weights }: TrainingRow): number {
   const version = Number(weights?.[1]);
   return Number.isSafeInteger(version) ? version : -1;
 }
-
-/** Returns the mean and the spread (ddof 0) of the rewards that count. */
-export function spreadOf(rewards: readonly (number | null)[]): { readonly mean: number; readonly std: number } {
-  const known = rewards.filter((reward) => reward !== null);
-  const mean = known.reduce((sum, reward) => sum + reward, 0) / Math.max(1, known.length);
-  const squares = known.reduce((sum, reward) => sum + (reward - mean) ** 2, 0);
-  return { mean, std: Math.sqrt(squares / Math.max(1, known.length)) };
-}

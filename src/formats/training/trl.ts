@@ -1,8 +1,9 @@
 /** What a `rollout_func` of TRL returns, one line for each segment, and the samples of its asynchronous trainer. */
 
+import { mean, spread } from '../../trace/groups/spread.ts';
 import { templateMessage } from './chatText.ts';
 import type { AttemptFormat } from './format.ts';
-import { logprobsOf, maskOf, originOf, rewardOf, spreadOf, versionOf } from './tokenLines.ts';
+import { logprobsOf, maskOf, originOf, rewardOf, versionOf } from './tokenLines.ts';
 
 export const trl: AttemptFormat = {
   id: 'trl',
@@ -45,14 +46,15 @@ export const trlAsync: AttemptFormat = {
       const first = found === -1 ? turns.length : found;
       const written = turns.map(({ message }) => templateMessage(message, names));
       const zeros = row.prompt_ids.map(() => 0);
-      const { mean, std } = spreadOf(attempt.group.rewards);
+      const scored = attempt.group.rewards.filter((reward) => reward !== null);
+      const std = spread(scored, 0);
       return {
         prompt: written.slice(0, first),
         completion: written.slice(first),
         input_ids: [...row.prompt_ids, ...row.response_ids],
         completion_mask: [...zeros, ...maskOf(attempt, row)],
         old_log_probs: [...zeros, ...logprobsOf(attempt, row)],
-        advantage: attempt.imputed ? 0 : (rewardOf(attempt) - mean) / (std + EPSILON),
+        advantage: attempt.imputed ? 0 : (rewardOf(attempt) - mean(scored)) / (std + EPSILON),
         model_version: versionOf(row),
         group_id: attempt.group.index,
         metrics: { reward: rewardOf(attempt), reward_std: std },

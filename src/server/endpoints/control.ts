@@ -118,19 +118,8 @@ export class EndpointControl {
     const reports = await store.endpoints.calls();
     const infos = new Map<string, EndpointInfo>();
     for (const record of this.#records) {
-      const { endpoint, replica, paused, mode, by, since } = record;
-      const version = versionOf(this.#records, endpoint, replica?.url);
       const now = inFlightOf(record, reports, pressure().users());
-      infos.set(JSON.stringify([endpoint, replica?.name]), {
-        endpoint,
-        ...(replica === undefined ? {} : { replica: replica.name }),
-        state: paused ? (isSettled(now) ? 'paused' : 'pausing') : 'serving',
-        ...(version === undefined ? {} : { version }),
-        calls: now.calls,
-        ...(paused ? { mode } : {}),
-        by,
-        since,
-      });
+      infos.set(JSON.stringify([record.endpoint, record.replica?.name]), this.#infoOf(record, now));
     }
     for (const endpoint of this.#inUse()) {
       const key = JSON.stringify([endpoint, undefined]);
@@ -171,7 +160,7 @@ export class EndpointControl {
     const { store, pressure } = this.#options;
     await this.read();
     const reports = await store.endpoints.calls();
-    const target = resolveTarget(request, { known: pressure().known(), records: this.#records, reports });
+    const target = resolveTarget(request, { inUse: pressure().known(), records: this.#records, reports });
     const before = this.#records.filter((one) => one.endpoint === target.endpoint);
     const change: EndpointChange = {
       ...target,
@@ -190,16 +179,20 @@ export class EndpointControl {
       request.state === 'paused'
         ? await this.#nothingInFlight(record, request.wait_seconds ?? WAIT_SECONDS, signal)
         : await this.#inFlight(record);
-    const version = versionOf(this.#records, record.endpoint, record.replica?.url);
+    return this.#infoOf(record, now);
+  }
+
+  #infoOf({ endpoint, replica, paused, mode, by, since }: EndpointRecord, now: InFlight): EndpointInfo {
+    const version = versionOf(this.#records, endpoint, replica?.url);
     return {
-      endpoint: record.endpoint,
-      ...(record.replica === undefined ? {} : { replica: record.replica.name }),
-      state: record.paused ? (isSettled(now) ? 'paused' : 'pausing') : 'serving',
+      endpoint,
+      ...(replica === undefined ? {} : { replica: replica.name }),
+      state: paused ? (isSettled(now) ? 'paused' : 'pausing') : 'serving',
       ...(version === undefined ? {} : { version }),
       calls: now.calls,
-      ...(record.paused ? { mode: record.mode } : {}),
-      by: record.by,
-      since: record.since,
+      ...(paused ? { mode } : {}),
+      by,
+      since,
     };
   }
 

@@ -29,15 +29,15 @@ export class LongPauses {
   watch(records: readonly EndpointRecord[]): void {
     this.#clear();
     for (const record of records)
-      if (record.paused && !record.told) this.#after(record, record.since + record.limitMs - Date.now());
+      if (record.paused && !record.reported) this.#after(record, record.since + record.limitMs - Date.now());
   }
 
-  /** Says that pauses that people were told about are over. */
+  /** Reports the end of pauses that were reported. */
   async ended(before: readonly EndpointRecord[], { endpoint, replica, by }: EndpointRecord): Promise<void> {
-    const told = before.some(
-      (one) => one.paused && one.told && (replica === undefined || one.replica?.name === replica.name),
+    const wasReported = before.some(
+      (one) => one.paused && one.reported && (replica === undefined || one.replica?.name === replica.name),
     );
-    if (told) await this.#tell(endpoint, `${by} resumed the model endpoint ${endpoint}.`);
+    if (wasReported) await this.#report(endpoint, `${by} resumed the model endpoint ${endpoint}.`);
   }
 
   close(): void {
@@ -71,17 +71,17 @@ export class LongPauses {
       this.#after(record, AGAIN_MS);
       return;
     }
-    if (!(await store.endpoints.told(record))) return;
+    if (!(await store.endpoints.markReported(record))) return;
     const what = replica === undefined ? endpoint : `${replica.name} of ${endpoint}`;
     const resume = `rollout endpoint resume ${endpoint}${replica === undefined ? '' : ` --replica ${replica.name}`}`;
-    await this.#tell(
+    await this.#report(
       endpoint,
       `The model endpoint ${what} has been paused by ${by} for ${duration(limitMs)}, and model calls wait for it. ` +
         `If the trainer is gone, run “${resume}”, or cancel the batch.`,
     );
   }
 
-  async #tell(endpoint: string, text: string): Promise<void> {
+  async #report(endpoint: string, text: string): Promise<void> {
     const { store, batchesOf } = this.#options;
     for (const batch of batchesOf(endpoint))
       await store.addBatchEvent(batch, 'infra', { what: 'endpoint', endpoint, text });

@@ -5,9 +5,9 @@ import type { SetEndpoint } from '../../protocol/endpoints.ts';
 import type { Replica } from '../../protocol/replicas.ts';
 import type { EndpointRecord, SessionCalls } from '../../store/endpointStore.ts';
 
-interface Known {
-  /** Endpoints in use, with their replicas. */
-  readonly known: ReadonlyMap<string, readonly Replica[]>;
+interface EndpointFacts {
+  /** With their replicas. */
+  readonly inUse: ReadonlyMap<string, readonly Replica[]>;
   readonly records: readonly EndpointRecord[];
   readonly reports: readonly SessionCalls[];
 }
@@ -15,12 +15,15 @@ interface Known {
 type Target = Pick<EndpointRecord, 'endpoint' | 'replica'>;
 
 /** Throws `not_found`. */
-export function resolveTarget({ endpoint, replica }: Pick<SetEndpoint, 'endpoint' | 'replica'>, known: Known): Target {
+export function resolveTarget(
+  { endpoint, replica }: Pick<SetEndpoint, 'endpoint' | 'replica'>,
+  facts: EndpointFacts,
+): Target {
   const key = endpointKey(endpoint);
-  const reported = known.reports.flatMap(({ calls }) => calls);
+  const reported = facts.reports.flatMap(({ calls }) => calls);
   const names = new Set([
-    ...[...known.known.keys()].map(endpointKey),
-    ...known.records.map((record) => record.endpoint),
+    ...[...facts.inUse.keys()].map(endpointKey),
+    ...facts.records.map((record) => record.endpoint),
     ...reported.map((one) => one.endpoint),
   ]);
   if (!names.has(key)) throw unknown(`No batch uses the model endpoint ${key}.`, 'endpoints in use', names);
@@ -28,9 +31,9 @@ export function resolveTarget({ endpoint, replica }: Pick<SetEndpoint, 'endpoint
   const replicas = new Map<string, string>();
   for (const one of reported)
     if (one.endpoint === key && one.replica !== undefined) replicas.set(one.replica, one.replica);
-  for (const record of known.records)
+  for (const record of facts.records)
     if (record.endpoint === key && record.replica !== undefined) replicas.set(record.replica.name, record.replica.url);
-  for (const [name, found] of known.known)
+  for (const [name, found] of facts.inUse)
     if (endpointKey(name) === key) for (const one of found) replicas.set(one.name, endpointKey(one.url));
   const url = replicas.get(replica);
   if (url !== undefined) return { endpoint: key, replica: { name: replica, url } };

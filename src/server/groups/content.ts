@@ -7,8 +7,7 @@ import { advantagesOf } from '../../trace/groups/advantages.ts';
 import { mean } from '../../trace/groups/spread.ts';
 import { stalenessOf } from '../../trace/groups/staleness.ts';
 import { whyExcludedOf } from '../../trace/groups/whyExcluded.ts';
-import { outcomeOf } from '../../trace/outcome.ts';
-import { type TrainingRow, trainingRows } from '../../trace/segments/trainingRows.ts';
+import { type TrainingRow, trainingOutcomeOf, trainingRows } from '../../trace/segments/trainingRows.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { groupCursor } from './cursor.ts';
 import { readTrajectory } from './trajectory.ts';
@@ -53,12 +52,15 @@ export async function* groupText(
     ended_at: row.ended_at ?? row.requested_at,
     estimator,
     mean: scored.length === 0 ? null : mean(scored),
-    members: members.map((member, index) => memberOf(member.row, advantages[index] ?? null)),
+    members: members.flatMap(({ row: member }, index) => {
+      const reward = rewards[index] ?? null;
+      return reward === null ? [] : [memberOf(member, reward, advantages[index] ?? null)];
+    }),
     excluded: excluded.map(({ row: other }) => ({
       rollout: other.rollout,
       attempt: other.attempt,
       try: other.try,
-      outcome: outcomeIn(other),
+      outcome: trainingOutcomeOf(other),
       why: whyExcludedOf(other) ?? 'it ended after the group',
     })),
     cut: [...cut],
@@ -116,21 +118,17 @@ async function recordsOf(store: Store, names: readonly string[]): Promise<Rollou
   return records.flatMap((record) => record ?? []); // the batch is being removed
 }
 
-function memberOf(row: RolloutRow, advantage: number | null): FinishedGroup['members'][number] {
+function memberOf(row: RolloutRow, reward: number, advantage: number | null): FinishedGroup['members'][number] {
   const { progress } = row;
   return {
     rollout: row.rollout,
     attempt: row.attempt,
     try: row.try,
-    outcome: outcomeIn(row),
-    reward: progress.reward ?? 0, // a member has one
+    outcome: trainingOutcomeOf(row),
+    reward,
     advantage,
     steps: progress.steps,
     output_tokens: progress.output_tokens,
     ...(progress.ms === undefined ? {} : { ms: progress.ms }),
   };
-}
-
-function outcomeIn(row: RolloutRow): FinishedGroup['members'][number]['outcome'] {
-  return row.progress.touched ? 'touched' : outcomeOf(row);
 }

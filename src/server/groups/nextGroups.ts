@@ -5,7 +5,7 @@ import { Throttle } from '../throttle.ts';
 /** Batches change often. Nobody notices this delay. */
 const LOOK_EVERY_MS = 25;
 
-interface Waiting {
+interface NextGroupsOptions {
   readonly limit: number;
   /** Seconds. */
   readonly wait: number;
@@ -20,7 +20,7 @@ export function nextGroups(
   { store, changes }: Pick<Services, 'store' | 'changes'>,
   batch: string,
   after: number,
-  { limit, wait, signal }: Waiting,
+  { limit, wait, signal }: NextGroupsOptions,
 ): Promise<readonly FinishedGroupRecord[]> {
   const { promise, resolve, reject } = Promise.withResolvers<readonly FinishedGroupRecord[]>();
   const look = async (): Promise<void> => {

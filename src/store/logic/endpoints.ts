@@ -59,11 +59,12 @@ export class SqlEndpoints implements EndpointStore {
     }));
   }
 
-  async told({ endpoint, replica, since }: EndpointRecord): Promise<boolean> {
+  async markReported({ endpoint, replica, since }: EndpointRecord): Promise<boolean> {
     return await this.#sql.write(
       async (tx) =>
         (await tx.run(
-          'UPDATE endpoint SET told = 1 WHERE name = ? AND replica = ? AND since = ? AND paused = 1 AND told = 0',
+          `UPDATE endpoint SET reported = 1
+          WHERE name = ? AND replica = ? AND since = ? AND paused = 1 AND reported = 0`,
           quote(endpoint),
           replicaColumn(replica),
           since,
@@ -104,7 +105,7 @@ async function setRecord(tx: Transaction, change: EndpointChange): Promise<Endpo
     by,
     since: isNew ? tx.now : before.since,
     limitMs,
-    told: !isNew && before.told,
+    reported: !isNew && before.reported,
     rev,
   };
   await tx.run('DELETE FROM endpoint WHERE name = ? AND replica = ?', quote(endpoint), replicaColumn(replica));
@@ -121,7 +122,7 @@ async function setRecord(tx: Transaction, change: EndpointChange): Promise<Endpo
       'by_whom',
       'since',
       'limit_ms',
-      'told',
+      'reported',
       'rev',
     ],
     [
@@ -136,7 +137,7 @@ async function setRecord(tx: Transaction, change: EndpointChange): Promise<Endpo
         quote(by),
         after.since,
         limitMs,
-        after.told ? 1 : 0,
+        after.reported ? 1 : 0,
         rev,
       ],
     ],
@@ -204,7 +205,7 @@ function record(row: Row): EndpointRecord {
     by: unquote(text(row, 'by_whom')),
     since: int(row, 'since'),
     limitMs: int(row, 'limit_ms'),
-    told: int(row, 'told') === 1,
+    reported: int(row, 'reported') === 1,
     rev: int(row, 'rev'),
   };
 }

@@ -123,7 +123,7 @@ export const ENDPOINT = {
     by_whom: 'text',
     since: 'int',
     limit_ms: 'int',
-    told: 'int',
+    reported: 'int',
     rev: 'int',
   },
 } as const satisfies Table;
@@ -315,7 +315,7 @@ function endpoints(d: Definitions): readonly string[] {
       name TEXT NOT NULL, replica TEXT NOT NULL, url TEXT, paused ${d.int} NOT NULL DEFAULT 0,
       mode TEXT NOT NULL DEFAULT 'wait', version ${d.int}, version_rev ${d.int} NOT NULL DEFAULT 0,
       by_whom TEXT NOT NULL DEFAULT '', since ${d.int} NOT NULL DEFAULT 0, limit_ms ${d.int} NOT NULL DEFAULT 0,
-      told ${d.int} NOT NULL DEFAULT 0, rev ${d.int} NOT NULL DEFAULT 0, PRIMARY KEY (name, replica)
+      reported ${d.int} NOT NULL DEFAULT 0, rev ${d.int} NOT NULL DEFAULT 0, PRIMARY KEY (name, replica)
     )${d.clustered}`,
     "INSERT INTO endpoint (name, replica) VALUES ('', '')", // counts the revisions
     `ALTER TABLE session ADD COLUMN endpoints_rev ${d.int} NOT NULL DEFAULT 0`,

@@ -39,7 +39,7 @@ export function isScored(reward: number | null | undefined): reward is number {
 }
 
 /** Returns whether nothing can be learned from members with these rewards: all are equal, or there is only one. */
-export function hasNoSignal(scored: readonly number[]): boolean {
+function hasNoSignal(scored: readonly number[]): boolean {
   return scored.every((reward) => reward === scored[0]);
 }
 

@@ -8,6 +8,13 @@ import type { RolloutRow, Verdict } from '../summary.ts';
 import { rangeOf } from '../weights.ts';
 import { type Segment, segmentsOf } from './segments.ts';
 
+export type TrainingOutcome = Outcome | 'touched';
+
+/** Returns the outcome of a rollout as trainers read it: what a person changed is not the agent's. */
+export function trainingOutcomeOf(row: RolloutRow): TrainingOutcome {
+  return row.progress.touched ? 'touched' : outcomeOf(row);
+}
+
 /** One segment of an attempt as trainers read it: a line of an export of token groups. */
 export interface TrainingRow extends Omit<Segment, 'agent'> {
   readonly schema: 1;
@@ -27,7 +34,7 @@ export interface TrainingRow extends Omit<Segment, 'agent'> {
   readonly reward_parts: Readonly<Record<string, number>>;
   /** Later verdicts, by scorer. */
   readonly verdicts: Readonly<Record<string, Pick<Verdict, 'value' | 'passed'>>>;
-  readonly outcome: Outcome | 'touched';
+  readonly outcome: TrainingOutcome;
   /** Why the attempt must not change the statistics of its group. */
   readonly why_excluded?: string;
   /** Oldest and newest version of the weights that sampled it; absent if no call has one. */
@@ -77,7 +84,7 @@ export function trainingRows(
     verdicts: Object.fromEntries(
       Object.entries(progress.verdicts ?? {}).map(([scorer, { value, passed }]) => [scorer, { value, passed }]),
     ),
-    outcome: progress.touched ? ('touched' as const) : outcomeOf(row),
+    outcome: trainingOutcomeOf(row),
     ...(whyExcluded === undefined ? {} : { why_excluded: whyExcluded }),
   };
   const ms = timesOf(model);

@@ -87,10 +87,13 @@ export function endpointTests(subject: Subject): void {
     it('tell people once about a long pause', async () => {
       const { endpoints } = subject.store();
       const pause = await endpoints.set(change('http://four.invalid/v1', { paused: true }));
-      const told = await Promise.all([endpoints.told(pause), subject.other().endpoints.told(pause)]);
-      assert.deepEqual(told.toSorted(), [false, true]);
+      const reported = await Promise.all([
+        endpoints.markReported(pause),
+        subject.other().endpoints.markReported(pause),
+      ]);
+      assert.deepEqual(reported.toSorted(), [false, true]);
       await endpoints.set(change('http://four.invalid/v1'));
-      assert.equal(await endpoints.told(pause), false, 'it is over');
+      assert.equal(await endpoints.markReported(pause), false, 'it is over');
     });
 
     it('know the calls of open sessions only', async () => {
