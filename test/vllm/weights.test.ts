@@ -38,7 +38,7 @@ describe('new weights of a real vLLM', { timeout: 10 * 60_000 }, () => {
       assert.equal(await engine.metric('vllm:num_requests_running'), 0);
       await api.setEndpoint({ endpoint: engine.url, state: 'serving', version });
       assert.deepEqual([await engine.weights(), await engine.isPaused()], [String(version), false]);
-      await bench.waitForEndpoint(({ running = 0 }) => running > 0, PATIENCE_MS);
+      await bench.waitForWeights(batch, String(version), PATIENCE_MS);
     }
     await bench.follow(batch, () => undefined, AbortSignal.timeout(PATIENCE_MS));
 

@@ -164,6 +164,21 @@ export class DeskBench {
     throw new Error(`the endpoint did not become what was waited for: ${JSON.stringify(last)}`);
   }
 
+  /** Waits until weights of a version have sampled a reply. */
+  async waitForWeights(batch: string, version: string, ms: number): Promise<void> {
+    const done = new AbortController();
+    await this.follow(
+      batch,
+      (rows) => {
+        const newest = rows.flatMap(({ progress }) => Object.values(progress.weights ?? {}).map(([, last]) => last));
+        if (newest.includes(version)) done.abort();
+      },
+      AbortSignal.any([done.signal, AbortSignal.timeout(ms)]),
+    ).catch((error: unknown) => {
+      if (!done.signal.aborted) throw error;
+    });
+  }
+
   /** Every state of the endpoint that the server reports, until `signal`. */
   async watchEndpoint(signal: AbortSignal): Promise<EndpointInfo[]> {
     const seen: EndpointInfo[] = [];
