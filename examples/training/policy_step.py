@@ -1,6 +1,6 @@
 """One round of group-relative policy gradient on the token groups that `rollout export --to groups` wrote.
 
-    policy_step.py MODEL GROUPS.jsonl OUT [--rate 1e-5] [--rows 32] [--clip 0.2] [--most 256] [--seed 1]
+    policy_step.py MODEL GROUPS.jsonl OUT [--rate 2e-5] [--rows 16] [--clip 0.2] [--most 128] [--seed 1]
 
 Attempts at the same task are compared with each other: advantage = (reward - mean) / (standard deviation + 1e-4).
 The loss is that of PPO: each sampled token's ratio to the log probability that the engine captured when it sampled it,
@@ -160,11 +160,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("model", type=Path)
     parser.add_argument("groups", type=Path)
     parser.add_argument("out", type=Path)
-    parser.add_argument("--rate", type=float, default=1e-5)
-    parser.add_argument("--rows", type=int, default=32, help="for each step of the optimizer")
+    parser.add_argument("--rate", type=float, default=2e-5)
+    parser.add_argument("--rows", type=int, default=16, help="for each step of the optimizer")
     parser.add_argument("--micro", type=int, default=4, help="rows at once in memory")
     parser.add_argument("--clip", type=float, default=0.2)
-    parser.add_argument("--most", type=int, default=256, help="rows in all")
+    parser.add_argument("--most", type=int, default=128, help="rows in all")
     parser.add_argument("--seed", type=int, default=1)
     return parser.parse_args()
 
