@@ -57,7 +57,7 @@ describe('simulated worlds in VS Code', { timeout: 480_000 }, () => {
     await story.pictures('simulated-prompt');
   });
 
-  story.step('tools are counted again when their file is saved, and the agent’s view has the same world', async () => {
+  story.step('tools are counted again when their file is saved, and the Agents view has the same world', async () => {
     const { workbench } = story.code;
     await workbench.command('View: Close All Editors');
     writeFileSync(
