@@ -40,11 +40,16 @@ const ROOMS: Readonly<Record<string, Room>> = {
   client: { ...NODE, rooms: [...DATA, 'formats', 'tools', 'worlds', 'kubernetes'] },
   // Repeats recorded calls with the worker's tools and worlds, without a worker.
   rerun: { ...NODE, rooms: [...DATA, 'rollout', 'tools', 'worlds', 'worker', 'client'] },
+  // Serves rollouts and environments to trainers that want NeMo Gym.
+  gym: {
+    ...NODE,
+    rooms: [...DATA, 'formats', 'rollout', 'tools', 'worlds', 'scoring', 'worker', 'client', 'rerun'],
+  },
   debug: { ...NODE, rooms: [...DATA, 'client'] },
   mcp: { ...NODE, rooms: [...DATA, 'client'] },
   cli: {
     ...NODE,
-    rooms: [...DATA, 'formats', 'tools', 'client', 'model', 'debug', 'mcp', 'rerun', 'kubernetes', 'language'],
+    rooms: [...DATA, 'formats', 'tools', 'client', 'model', 'debug', 'mcp', 'rerun', 'gym', 'kubernetes', 'language'],
   },
   language: { ...ANYWHERE, rooms: DATA },
   host: { ...NODE, vscode: true, rooms: [...DATA, 'formats', 'client', 'debug'] },
