@@ -2,7 +2,7 @@
 import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { StudioError } from '../../common/errors.ts';
 import { isComprehension, matches, metered, operands, startBudget, withLimits } from './cost.ts';
-import { fieldsOf, isVariable, type QueryEnvironment, VARIABLES } from './vocabulary.ts';
+import { OF_EVENTS, type Vocabulary } from './vocabulary.ts';
 
 /** In characters. */
 const MAX_LENGTH = 2_000;
@@ -13,7 +13,8 @@ export interface CelProgram {
   readonly type: string;
   /** Whether it uses a variable and is more than the variable's name. */
   readonly hasVariable: boolean;
-  run(environment: QueryEnvironment): CelResult;
+  /** `environment`: the variables of its vocabulary. */
+  run(environment: object): CelResult;
   /**
    * The records that must not be empty for it to be true, each with a field that it uses. Checking them first is much
    * cheaper than an evaluation that fails, which it would for most events of a trajectory.
@@ -54,9 +55,9 @@ const MIXED = {
   '%': (a: number | bigint, b: number | bigint) => Number(a) % Number(b),
 } as const;
 
-let shared: Environment | undefined;
+const environments = new Map<Vocabulary, Environment>();
 
-export function compileCel(text: string): CompileResult {
+export function compileCel(text: string, vocabulary = OF_EVENTS): CompileResult {
   if (text.length > MAX_LENGTH) {
     return {
       ok: false,
@@ -67,43 +68,42 @@ export function compileCel(text: string): CompileResult {
       },
     };
   }
-  shared ??= createEnvironment();
+  let shared = environments.get(vocabulary);
+  if (shared === undefined) environments.set(vocabulary, (shared = createEnvironment(vocabulary)));
   try {
     const parsed = shared.parse(text);
-    const problem = wrongField(parsed.ast, new Set(loopVariables(parsed.ast))) ?? badPattern(parsed.ast);
+    const problem = wrongField(parsed.ast, new Set(loopVariables(parsed.ast)), vocabulary) ?? badPattern(parsed.ast);
     if (problem !== undefined) return { ok: false, problem };
     const check = parsed.check();
-    if (!check.valid) return { ok: false, problem: problemOf(check.error, text) };
+    if (!check.valid) return { ok: false, problem: problemOf(check.error, text, vocabulary) };
     const limited = shared.parse(withLimits(text, parsed.ast));
     return {
       ok: true,
       program: {
         type: check.type ?? 'dyn',
-        hasVariable: parsed.ast.op !== 'id' && namesVariable(parsed.ast),
+        hasVariable: parsed.ast.op !== 'id' && namesVariable(parsed.ast, vocabulary),
         run: (environment) => run(limited, environment),
         needs: needsOf(parsed.ast),
-        variables: new Set(variablesIn(parsed.ast, new Set(loopVariables(parsed.ast)))),
+        variables: new Set(variablesIn(parsed.ast, new Set(loopVariables(parsed.ast)), vocabulary)),
         toolNames: comparedNames(parsed.ast),
       },
     };
   } catch (error) {
-    return { ok: false, problem: problemOf(error, text) };
+    return { ok: false, problem: problemOf(error, text, vocabulary) };
   }
 }
 
 /** Returns the error for an invalid expression: the reason and its column. `details` has column and length. */
-export function celError({ message, column, length }: CelProblem): StudioError {
+export function celError({ message, column, length }: CelProblem, vocabulary = OF_EVENTS): StudioError {
   return new StudioError('usage', `Column ${column}: ${message}.`, {
-    hint:
-      `Write a CEL expression over ${Object.keys(VARIABLES).join(', ')}, such as ` +
-      `tool.name == "search" && tool.ms > 500.`,
+    hint: `Write a CEL expression over ${Object.keys(vocabulary.variables).join(', ')}, such as ${vocabulary.example}.`,
     details: { column, length },
   });
 }
 
-function createEnvironment(): Environment {
+function createEnvironment({ variables }: Vocabulary): Environment {
   const environment = new Environment({ homogeneousAggregateLiterals: false, limits: LIMITS });
-  for (const [name, type] of Object.entries(VARIABLES)) environment.registerVariable(name, type);
+  for (const [name, type] of Object.entries(variables)) environment.registerVariable(name, type);
   environment.registerFunction('string.matches_(string): bool', matches);
   environment.registerFunction('metered_(dyn): dyn', metered);
   for (const [operator, handler] of Object.entries(MIXED)) {
@@ -116,10 +116,10 @@ function createEnvironment(): Environment {
   return environment;
 }
 
-function run(parsed: (context: QueryEnvironment) => unknown, environment: QueryEnvironment): CelResult {
+function run(parsed: (context: Record<string, unknown>) => unknown, environment: object): CelResult {
   startBudget();
   try {
-    return { ok: true, value: parsed(environment) };
+    return { ok: true, value: parsed(environment as Record<string, unknown>) };
   } catch (error) {
     return { ok: false, why: reasonOf(error) };
   }
@@ -136,11 +136,11 @@ function reasonOf(error: unknown): string {
   );
 }
 
-function problemOf(error: unknown, text: string): CelProblem {
+function problemOf(error: unknown, text: string, vocabulary: Vocabulary): CelProblem {
   const range = typeof error === 'object' && error !== null && 'range' in error ? error.range : undefined;
   const { start, end } = isRange(range) ? range : { start: 0, end: text.length };
   return {
-    message: explained(reasonOf(error), text, start),
+    message: explained(reasonOf(error), text, start, vocabulary),
     column: Math.min(start, text.length) + 1,
     length: Math.max(1, Math.min(end, text.length) - start),
   };
@@ -158,24 +158,24 @@ function isRange(value: unknown): value is { start: number; end: number } {
 }
 
 /** Replaces messages about common mistakes with more helpful ones. */
-function explained(message: string, text: string, at: number): string {
+function explained(message: string, text: string, at: number, vocabulary: Vocabulary): string {
   if (message === 'Unexpected character: =') return 'a single "="; to compare, write "=="';
   if (/^Unexpected token: EOF|, got EOF$/.test(message)) return 'the expression is incomplete';
   const record = /^map<.*> (==|!=) (string|null|int|double|bool) is not supported$/.exec(message);
   if (record !== null) {
     const name = /^\w+/.exec(text.slice(at))?.[0] ?? '';
-    const fields = fieldsOf(name);
+    const fields = vocabulary.fieldsOf(name);
     if (fields !== undefined) return `${name} is an object; compare one of its fields: ${fields.join(', ')}`;
   }
   return message.replace(/^Unknown variable: (.*)$/, 'there is no variable "$1"');
 }
 
 /** Returns the first use of an unknown field of a record. */
-function wrongField(node: ASTNode, shadowed: ReadonlySet<string>): CelProblem | undefined {
+function wrongField(node: ASTNode, shadowed: ReadonlySet<string>, vocabulary: Vocabulary): CelProblem | undefined {
   if (node.op === '.') {
     const [owner, field] = node.args;
     if (owner.op === 'id' && !shadowed.has(owner.args)) {
-      const fields = fieldsOf(owner.args);
+      const fields = vocabulary.fieldsOf(owner.args);
       if (fields !== undefined && !fields.includes(field)) {
         return {
           message: `${owner.args} has no "${field}"; it has ${fields.join(', ')}`,
@@ -186,7 +186,7 @@ function wrongField(node: ASTNode, shadowed: ReadonlySet<string>): CelProblem | 
     }
   }
   for (const operand of operands(node)) {
-    const problem = wrongField(operand, shadowed);
+    const problem = wrongField(operand, shadowed, vocabulary);
     if (problem !== undefined) return problem;
   }
   return undefined;
@@ -239,16 +239,19 @@ function loopVariables(node: ASTNode): string[] {
   return [...own, ...operands(node).flatMap(loopVariables)];
 }
 
-function namesVariable(node: ASTNode): boolean {
-  return (node.op === 'id' && isVariable(node.args)) || operands(node).some(namesVariable);
+function namesVariable(node: ASTNode, vocabulary: Vocabulary): boolean {
+  return (
+    (node.op === 'id' && Object.hasOwn(vocabulary.variables, node.args)) ||
+    operands(node).some((operand) => namesVariable(operand, vocabulary))
+  );
 }
 
-function variablesIn(node: ASTNode, shadowed: ReadonlySet<string>): string[] {
+function variablesIn(node: ASTNode, shadowed: ReadonlySet<string>, vocabulary: Vocabulary): string[] {
   return node.op === 'id'
-    ? isVariable(node.args) && !shadowed.has(node.args)
+    ? Object.hasOwn(vocabulary.variables, node.args) && !shadowed.has(node.args)
       ? [node.args]
       : []
-    : operands(node).flatMap((operand) => variablesIn(operand, shadowed));
+    : operands(node).flatMap((operand) => variablesIn(operand, shadowed, vocabulary));
 }
 
 /** Returns the texts in `tool.name == "…"`, `!=`, and `tool.name in […]`. */

@@ -83,10 +83,25 @@ const FIELDS: Readonly<Partial<Record<Variable, readonly string[]>>> = {
   world: ['changes', 'outcome'],
 };
 
-export function isVariable(name: string): name is Variable {
+function isVariable(name: string): name is Variable {
   return Object.hasOwn(VARIABLES, name);
 }
 
 export function fieldsOf(name: string): readonly string[] | undefined {
   return isVariable(name) ? FIELDS[name] : undefined;
 }
+
+/** What expressions are about: their variables with CEL types, and an example for error messages. */
+export interface Vocabulary {
+  readonly variables: Readonly<Record<string, 'map' | 'string' | 'dyn' | 'double'>>;
+  readonly example: string;
+  /** Returns the fields of a record; undefined for another value. */
+  fieldsOf(name: string): readonly string[] | undefined;
+}
+
+/** The vocabulary of events, rollouts, and attempts. */
+export const OF_EVENTS: Vocabulary = {
+  variables: VARIABLES,
+  example: 'tool.name == "search" && tool.ms > 500',
+  fieldsOf,
+};
