@@ -8,6 +8,7 @@ import { type Estimate, UsageEstimate } from '../config/estimate.ts';
 import type { Files } from '../config/files.ts';
 import { codeWorldIn } from '../config/load/world.ts';
 import { type LoadedBatch, type LoadOptions, loadBatch } from '../config/load.ts';
+import type { GroupSection } from '../config/schema/groupSection.ts';
 import { SANDBOX_MODES, type SandboxMode } from '../config/schema/sandboxSection.ts';
 import { hasErrors, type Problem, problemsError } from '../config/source/problem.ts';
 import { type Submission, sourcesOf, toolsOf } from '../config/submission.ts';
@@ -35,6 +36,8 @@ interface ReadyBatch {
   readonly root: string;
   /** The target in the batch file. */
   readonly target: string;
+  /** What its groups are if it is opened for a trainer. */
+  readonly group: GroupSection | undefined;
   /** Reads all tasks, and returns what the batch will use. Rejects with StudioError `config` for an invalid one. */
   readonly estimate: () => Promise<Estimate>;
 }
@@ -97,6 +100,7 @@ export async function readBatch(
     warnings: [...loaded.problems, ...lint, ...built.warnings],
     root,
     target: value.file.target,
+    group: value.file.group,
     estimate: async () => {
       const usage = new UsageEstimate(value);
       for await (const task of fileTasks(value, files)) usage.add(task);

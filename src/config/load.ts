@@ -6,6 +6,7 @@ import { StudioError } from '../common/errors.ts';
 import type { Files } from './files.ts';
 import { type AgentParts, type LoadedAgent, readAgent, withMembers } from './load/agent.ts';
 import { type DatasetLook, readDataset } from './load/dataset.ts';
+import { checkGroup } from './load/group.ts';
 import { checkNeeds } from './load/needs.ts';
 import { checkPlaceholders } from './load/placeholders.ts';
 import { type PromptText, Reading } from './load/reading.ts';
@@ -121,6 +122,7 @@ export async function loadBatch(
   checkTogether(reading, parsed, value, options);
   if (value.scorer?.kind === 'world' && world !== undefined) checkVerifier(reading, parsed, world);
   await checkSandbox(reading, parsed, value.sandbox);
+  if (value.group !== undefined) checkGroup(reading, parsed, value.group);
   checkNeeds(reading, options.target === undefined ? value : { ...value, target: options.target }, agent, world);
   if (
     world?.hasUser === true &&

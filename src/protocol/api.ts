@@ -199,6 +199,16 @@ export class Api {
     return this.#json('GET', `/v1/groups${query({ batch, ...page })}`, groupPage, undefined, signal);
   }
 
+  /** Yields all groups of a batch, in order of their requests. */
+  async *allGroups(batch: string, signal?: AbortSignal): AsyncGenerator<GroupRow> {
+    let after: number | undefined;
+    do {
+      const page = await this.groups(batch, { limit: 1_000, ...(after === undefined ? {} : { after }) }, signal);
+      yield* page.groups;
+      after = page.next;
+    } while (after !== undefined);
+  }
+
   /**
    * Returns the groups of a batch that ended after a cursor, in the order in which they ended. `wait`: seconds to wait
    * for the first one.

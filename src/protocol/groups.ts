@@ -38,6 +38,8 @@ export const groupSettings = z
     max_versions: int.min(0).optional(),
     /** What happens then: it is marked, or delivered without its rows, as unusable. */
     stale: z.enum(STALE_RULES).default('mark'),
+    /** CEL over the members that count: a group for which it is false is delivered as unusable, without its rows. */
+    filter: z.string().min(1).max(2_000).optional(),
     /** Gets each finished group as a POST, in addition to the feed. */
     callback: z
       .url({ protocol: /^https?$/, error: 'a callback is an http or https URL' })
@@ -112,6 +114,8 @@ export const groupRow = z.object({
   scored: int,
   open: int,
   replaced: int,
+  /** If the filter of its batch left it out when it was delivered: why, and the tokens of its members. */
+  filtered: z.object({ why: z.string(), tokens: int }).optional(),
 });
 export type GroupRow = z.infer<typeof groupRow>;
 
@@ -186,6 +190,8 @@ export const finishedGroup = z.object({
    * members are too old, and whether that dropped its rows.
    */
   stale: z.object({ behind: int.nullable(), members: z.array(z.string()), dropped: z.boolean() }).optional(),
+  /** Whether the filter of its batch left it out: then `why` says it, and it has no rows. */
+  filtered: z.literal(true).optional(),
   /** Model calls that are in no row, by reason. */
   left_out: z.record(z.string(), int),
 });

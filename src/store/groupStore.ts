@@ -14,6 +14,11 @@ export interface GroupStore {
   finishedGroups(batch: string, rev: number, limit: number): Promise<FinishedGroupRecord[]>;
   /** Ends a group. Returns false if it has ended before. Throws `not_found`. */
   cancelGroup(batch: string, group: string, why: string): Promise<boolean>;
+  /**
+   * Records what the filter of its batch says about a group that has ended. Returns what was recorded first: the answer
+   * never changes, whoever asks. Throws `not_found`.
+   */
+  filterGroup(batch: string, group: string, filtered: FilteredGroup): Promise<FilteredGroup>;
   /** Ends the groups of a batch whose deadline has passed. Returns the next deadline, by the database's clock. */
   expireGroups(batch: string): Promise<number | undefined>;
   /** Returns the next deadline of a batch, by the database's clock. */
@@ -42,4 +47,14 @@ export interface FinishedGroupRecord {
   readonly members: readonly string[];
   readonly excluded: readonly string[];
   readonly cut: readonly CutMember[];
+  /** Absent until the filter of its batch was asked. */
+  readonly filtered?: FilteredGroup;
+}
+
+/** What a filter said about a group. */
+export interface FilteredGroup {
+  /** Why it is left out; null: it is not. */
+  readonly why: string | null;
+  /** Tokens of its members. */
+  readonly tokens: number;
 }

@@ -5,7 +5,7 @@ import type { EventData, EventKind, RolloutEndStatus } from '../trace/schema.ts'
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { CollectableBlobs } from './blobs/content.ts';
-import type { FinishedGroupRecord, GroupRequest } from './groupStore.ts';
+import type { FilteredGroup, FinishedGroupRecord, GroupRequest } from './groupStore.ts';
 import { Appender } from './logic/appender.ts';
 import * as batches from './logic/batches.ts';
 import { closeRollouts } from './logic/closing.ts';
@@ -195,6 +195,10 @@ export class SqlStore implements Store {
 
   cancelGroup(batch: string, group: string, why: string): Promise<boolean> {
     return this.#sql.write((tx) => groups.cancelGroup(tx, batch, group, why));
+  }
+
+  filterGroup(batch: string, group: string, filtered: FilteredGroup): Promise<FilteredGroup> {
+    return this.#sql.write((tx) => groups.filterGroup(tx, batch, group, filtered));
   }
 
   expireGroups(batch: string): Promise<number | undefined> {

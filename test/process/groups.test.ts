@@ -8,6 +8,8 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it, type TestContext } from 'node:test';
+import { reportInput } from '../../src/client/commands/reportInput.ts';
+import { reportText } from '../../src/client/text/reportText.ts';
 import { sha256Hex } from '../../src/common/hash.ts';
 import { newId } from '../../src/common/ids.ts';
 import { canonicalJson } from '../../src/common/json.ts';
@@ -18,6 +20,7 @@ import { serverFile } from '../../src/protocol/serverFile.ts';
 import { advantagesOf } from '../../src/trace/groups/advantages.ts';
 import { tokenRecord } from '../../src/trace/schema.ts';
 import type { TrainingRow } from '../../src/trace/segments/trainingRows.ts';
+import { report } from '../../src/trace/statistics.ts';
 import type { TaskRecord } from '../../src/trace/task.ts';
 import { Bench } from '../support/cli.ts';
 import { type DemoServer, startDemoServer } from '../support/demoServer.ts';
@@ -308,6 +311,42 @@ describe('groups for trainers', { timeout: 240_000 }, () => {
     await refused({ group: 'late' }, 409, /has ended/);
   });
 
+  it('are left out by a filter, with the same answer for each reader and server', async (t) => {
+    const store = testStore(t);
+    let server = await store.start();
+    await assert.rejects(openGroups(server, { size: 2, filter: 'spred > 0' }), /group\.filter: Column 1: there is no/);
+    // Attempts of the demo model are equal: the tasks that are solved pass.
+    const batch = await openGroups(server, { size: 2, filter: 'mean == 1 && drift == 0 && duplicates == 1' });
+    for (const task of ['task-1', 'task-2']) await server.api.requestGroup({ batch, group: `of-${task}`, task });
+    await using worker = await TestWorker.start(store, server, batch);
+    const groups = await readFeed(() => server.api, batch, 2, 1);
+    const byName = (list: readonly FinishedGroup[]) => new Map(list.map((group) => [group.task, group]));
+    const [kept, left] = ['task-1', 'task-2'].map((task) => byName(groups).get(task)!);
+    assert.deepEqual([kept!.usable, kept!.filtered, kept!.why, kept!.rows.length], [true, undefined, undefined, 2]);
+    assert.deepEqual([left!.state, left!.usable, left!.filtered, left!.rows], ['complete', false, true, []]);
+    assert.match(left!.why ?? '', /^The filter mean == 1 && .* is false: mean is 0, duplicates is 1, drift is 0\.$/);
+    assert.equal(left!.members.length, 2, 'its statistics are there');
+    // Another server delivers them again.
+    await server.kill();
+    server = await store.start();
+    assert.deepEqual(await readFeed(() => server.api, batch, 2, 64), groups);
+    const { groups: rows } = await server.api.groups(batch);
+    assert.deepEqual(
+      rows.map(({ task, filtered }) => [task, filtered?.why]),
+      [
+        ['task-1', undefined],
+        ['task-2', left!.why],
+      ],
+    );
+    const tokens = rows[1]!.filtered!.tokens;
+    assert.ok(tokens > 0);
+    const row = await server.api.batch(batch);
+    const input = await reportInput(server.api, row, [], AbortSignal.timeout(60_000));
+    assert.deepEqual(report(input).filtered, { groups: 1, tokens });
+    assert.match(reportText(report(input), 120), /^filtered {3}1 group left out at the delivery, with .* tokens$/m);
+    assert.equal(worker.process.exitCode, null, worker.stderr);
+  });
+
   it('are served to the trainer of the guide, from a batch file', async (t) => {
     const workspace = new Workspace(new Bench());
     t.after(() => workspace.close());
@@ -316,8 +355,9 @@ describe('groups for trainers', { timeout: 240_000 }, () => {
       tasks: DATASET.map(({ id, question, answer }) => ({ id, question, answer })),
       agent: { tools: [{ builtin: ['calculator'] }] },
       model: { capture: { token_ids: true, logprobs: true } },
+      batch: { group: { size: 3, min_usable: 2, filter: 'mean >= 0' } },
     });
-    const { batch } = await workspace.json<{ batch: string }>('run', file, '--groups', '3', '--extra', '1');
+    const { batch } = await workspace.json<{ batch: string }>('run', file, '--groups', 'file', '--extra', '1');
     const { port, token } = serverFile.parse(
       JSON.parse(readFileSync(path.join(workspace.bench.store, 'server.json'), 'utf8')),
     );

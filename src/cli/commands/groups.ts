@@ -1,10 +1,9 @@
 import { batchId } from '../../client/reference.ts';
 import { table } from '../../client/text/table.ts';
 import { plural } from '../../common/text.ts';
+import { compact } from '../../common/units.ts';
 import type { GroupRow } from '../../protocol/groups.ts';
 import { type Command, oneWord } from '../command.ts';
-
-const PAGE = 1_000;
 
 export const groups: Command = {
   name: 'groups',
@@ -14,19 +13,17 @@ export const groups: Command = {
   async run(context, commandLine) {
     const { api } = await context.connect();
     const batch = await batchId(api, oneWord(groups, commandLine), context.signal);
-    const all: GroupRow[] = [];
-    let after: number | undefined;
-    do {
-      const page = await api.groups(batch, { limit: PAGE, ...(after === undefined ? {} : { after }) }, context.signal);
-      all.push(...page.groups);
-      after = page.next;
-    } while (after !== undefined);
+    const all = await Array.fromAsync(api.allGroups(batch, context.signal));
     if (context.json) context.printJson({ batch, groups: all });
     else if (all.length === 0) context.print('No groups yet. A trainer requests them by POST /v1/groups.');
     else {
       context.print(table([HEAD, ...all.map(cells)], [3, 4, 5]));
       const open = all.filter(({ state }) => state === 'open').length;
-      context.log(`${plural(all.length, 'group')}, ${open} open`);
+      const filtered = all.flatMap((row) => row.filtered ?? []);
+      const tokens = filtered.reduce((sum, one) => sum + one.tokens, 0);
+      const left =
+        filtered.length === 0 ? '' : `, ${filtered.length} left out by the filter (${compact(tokens)} tokens)`;
+      context.log(`${plural(all.length, 'group')}, ${open} open${left}`);
     }
     return 0;
   },
@@ -44,6 +41,10 @@ function cells(row: GroupRow): string[] {
     `${row.scored}/${row.size}`,
     String(row.open),
     seconds,
-    [...(row.why === undefined ? [] : [row.why]), ...replaced].join(' '),
+    [
+      ...(row.why === undefined ? [] : [row.why]),
+      ...(row.filtered === undefined ? [] : [row.filtered.why]),
+      ...replaced,
+    ].join(' '),
   ];
 }

@@ -13,12 +13,10 @@ import { SANDBOX_MODES } from '../../config/schema/sandboxSection.ts';
 import { formatProblem } from '../../config/source/problem.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
 import { ENTRY } from '../../protocol/entry.ts';
-import { STALE_RULES } from '../../trace/groups/staleness.ts';
 import { compileCondition } from '../../trace/query.ts';
 import { parseFailUnder } from '../../trace/statistics/bar.ts';
 import {
   type Command,
-  type CommandLine,
   FAIL_UNDER_OPTION,
   flag,
   HELD_BY_OPTION,
@@ -29,6 +27,7 @@ import {
 } from '../command.ts';
 import type { Context } from '../context.ts';
 import { followBatch } from '../follow.ts';
+import { GROUP_OPTIONS, groupOptions, groupsOf } from '../groupOptions.ts';
 
 /** Who holds an attempt. */
 const BY = 'rollout';
@@ -82,26 +81,7 @@ export const run: Command = {
       type: 'boolean',
       text: 'only check the files, and print how many tokens the batch will use and what they cost',
     },
-    groups: {
-      type: 'string',
-      value: 'N',
-      text:
-        'for a trainer: keep the batch open for groups of N attempts, which it requests by POST /v1/groups, and ' +
-        'print the ID of the batch',
-    },
-    extra: { type: 'string', value: 'N', text: 'with --groups: attempts that start in addition; the first N count' },
-    'min-usable': {
-      type: 'string',
-      value: 'N',
-      text: 'with --groups: a group with at least this many can be used at its deadline',
-    },
-    deadline: { type: 'string', value: 'SECONDS', text: 'with --groups: the longest time from request to end' },
-    'max-versions': {
-      type: 'string',
-      value: 'N',
-      text: 'with --groups: a group is stale if its weights are more than N versions behind',
-    },
-    stale: { type: 'string', value: 'RULE', text: `with --max-versions: ${STALE_RULES.join(' (default) or ')}` },
+    ...GROUP_OPTIONS,
     detach: { type: 'boolean', text: 'print the ID of the batch and leave it running' },
     ...FAIL_UNDER_OPTION,
   },
@@ -123,7 +103,7 @@ export const run: Command = {
       throw new StudioError('usage', '--fail-under cannot be combined with --detach.', {
         hint: 'When the batch has ended, use rollout report BATCH --fail-under ….',
       });
-    const group = groupOptions(commandLine);
+    const forTrainer = groupOptions(commandLine);
     const heldBy = textOption(commandLine, 'held-by');
     const hold = holdOptions(flag(commandLine, 'hold'), textOption(commandLine, 'hold-where'), heldBy);
     // Let the server start while the files are read.
@@ -131,7 +111,12 @@ export const run: Command = {
     const isDry = flag(commandLine, 'dry-run');
     const connecting = isDry ? undefined : context.connect(target);
     connecting?.catch(() => undefined); // awaited below, unless reading the files fails first
-    const { built, warnings, estimate } = await readBatch(file, context, context.env, {
+    const {
+      built,
+      warnings,
+      estimate,
+      group: section,
+    } = await readBatch(file, context, context.env, {
       target,
       connect: async () => (await (connecting ?? context.connect(target))).api,
       signal: context.signal,
@@ -151,6 +136,7 @@ export const run: Command = {
       else context.print(estimateText(estimated));
       return 0;
     }
+    const group = groupsOf(forTrainer, section);
     const connection = await connecting;
     const batch = await (debugged === undefined
       ? launch(connection.api, { ...built, ...hold, ...group }, { signal: context.signal })
@@ -187,36 +173,6 @@ function yamlOf(text: string): unknown {
     if (error instanceof Error) return undefined;
     throw error;
   }
-}
-
-/** Returns the launch options of a batch for a trainer. */
-function groupOptions(commandLine: CommandLine): Pick<Launch, 'group'> {
-  const size = numberOption(commandLine, 'groups', 1);
-  const rule = textOption(commandLine, 'stale');
-  const stale = STALE_RULES.find((one) => one === rule);
-  if (rule !== undefined && stale === undefined)
-    throw new StudioError('usage', `--stale must be ${STALE_RULES.join(' or ')}, not “${rule}”.`);
-  const [extra, minUsable, deadline, maxVersions] = [
-    numberOption(commandLine, 'extra', 0),
-    numberOption(commandLine, 'min-usable', 1),
-    numberOption(commandLine, 'deadline', 1),
-    numberOption(commandLine, 'max-versions', 0),
-  ];
-  if (size === undefined) {
-    if ((extra ?? minUsable ?? deadline ?? maxVersions ?? stale) !== undefined)
-      throw new StudioError('usage', '--extra, --min-usable, --deadline, --max-versions, and --stale need --groups.');
-    return {};
-  }
-  return {
-    group: {
-      size,
-      ...(extra === undefined ? {} : { extra }),
-      ...(minUsable === undefined ? {} : { min_usable: minUsable }),
-      ...(deadline === undefined ? {} : { deadline_s: deadline }),
-      ...(maxVersions === undefined ? {} : { max_versions: maxVersions }),
-      ...(stale === undefined ? {} : { stale }),
-    },
-  };
 }
 
 /** Returns the launch options that hold an attempt. They must be set before the batch starts. */

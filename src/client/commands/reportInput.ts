@@ -3,6 +3,7 @@ import { isFaultRule } from '../../config/submission/rule.ts';
 import { type Submission, submission } from '../../config/submission.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { BatchRow } from '../../protocol/client.ts';
+import type { Report } from '../../trace/statistics/schema.ts';
 import type { ReportInput } from '../../trace/statistics.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { scenarioOfTask } from '../../trace/task.ts';
@@ -15,10 +16,11 @@ export async function reportInput(
   signal: AbortSignal,
   rows?: Iterable<RolloutRow>,
 ): Promise<ReportInput> {
-  const [all, { levels, scenarios }, submitted] = await Promise.all([
+  const [all, { levels, scenarios }, submitted, filtered] = await Promise.all([
     rows === undefined ? Array.fromAsync(api.allRollouts(batch.batch, { all: 1 }, signal)) : [...rows],
     groupsOf(api, batch.batch, signal),
     batch.imported ? undefined : readSubmission(api, batch.submission, signal),
+    batch.groups === undefined ? undefined : filteredOf(api, batch.batch, signal),
   ]);
   const passesPerTask = submitted?.stop.passes_per_task;
   return {
@@ -35,6 +37,7 @@ export async function reportInput(
       ? {}
       : { attempts: batch.attempts }),
     ...(passesPerTask === undefined ? {} : { passesPerTask }),
+    ...(filtered === undefined ? {} : { filtered }),
     perturb: perturbOf(submitted),
     ...judgeOf(submitted),
   };
@@ -71,6 +74,17 @@ async function groupsOf(
     after = page.next;
   } while (after !== undefined);
   return { levels, scenarios };
+}
+
+/** Returns how many groups the filter of a batch left out. */
+async function filteredOf(api: Api, batch: string, signal: AbortSignal): Promise<Report['filtered']> {
+  const sums = { groups: 0, tokens: 0 };
+  for await (const { filtered } of api.allGroups(batch, signal)) {
+    if (filtered === undefined) continue;
+    sums.groups += 1;
+    sums.tokens += filtered.tokens;
+  }
+  return sums;
 }
 
 /** Reads the submission of a batch. */

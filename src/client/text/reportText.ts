@@ -144,7 +144,7 @@ function totalsLines(report: Report, width: number): string[] {
 
 /** What a trainer can learn from the groups; nothing for a batch without rewards or with single attempts. */
 function groupLines(
-  { groups, wasted, tokens, lost, versions, scored, attempts, tasks }: Report,
+  { groups, wasted, filtered, tokens, lost, versions, scored, attempts, tasks }: Report,
   width: number,
 ): string[] {
   const lines: string[] = [];
@@ -157,6 +157,11 @@ function groupLines(
         ...listLine('wasted', wastedParts(wasted), width, `${shareText(allWasted(wasted), total)} of the tokens: `),
       );
   }
+  if (filtered.groups > 0)
+    lines.push(
+      `filtered   ${plural(filtered.groups, 'group')} left out at the delivery, with ` +
+        `${compact(filtered.tokens)} tokens`,
+    );
   if (lost.rollouts > 0)
     lines.push(
       `lost       ${count(lost.rollouts)} of ${plural(lost.of, 'rollout')} to infrastructure ` +

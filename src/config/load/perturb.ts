@@ -54,22 +54,12 @@ export function checkCondition(
   text: string,
   known: ReadonlySet<string>,
 ): void {
-  const key = String(at.at(-1));
   let query: Query;
   try {
     query = compileCondition(text);
   } catch (error) {
     if (!StudioError.is(error)) throw error;
-    const { column, length } = columns.parse(error.details);
-    const message = error.message.replace(/^Column \d+: /, '').replace(/\.$/, '');
-    reading.add(parsed, {
-      ...parsed.problem(at, {
-        code: 'value',
-        message: `column ${column} of \`${key}\`: ${message}`,
-        hint: error.hint ?? 'Write a CEL expression, such as tool.name == "renew_loan".',
-      }),
-      ...rangeOfPart(parsed, at, text, column, length),
-    });
+    reportExpression(reading, parsed, at, text, error);
     return;
   }
   const late = [...query.variables].filter((name) => !known.has(name));
@@ -82,6 +72,26 @@ export function checkCondition(
           `${late.map((name) => `\`${name}\``).join(', ')} cannot be used`
         : `a check cannot use ${late.map((name) => `\`${name}\``).join(', ')}`,
     hint: `Use ${[...known].join(', ')}.`,
+  });
+}
+
+/** Reports the error of an expression that does not compile, where it is in the file. */
+export function reportExpression(
+  reading: Reading,
+  parsed: ParsedFile,
+  at: Path,
+  text: string,
+  error: StudioError,
+): void {
+  const { column, length } = columns.parse(error.details);
+  const message = error.message.replace(/^Column \d+: /, '').replace(/\.$/, '');
+  reading.add(parsed, {
+    ...parsed.problem(at, {
+      code: 'value',
+      message: `column ${column} of \`${String(at.at(-1))}\`: ${message}`,
+      hint: error.hint ?? 'Write a CEL expression, such as tool.name == "renew_loan".',
+    }),
+    ...rangeOfPart(parsed, at, text, column, length),
   });
 }
 

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
 import { version } from './agentFile.ts';
+import { groupSection } from './groupSection.ts';
 import { judgeScorer, scorerName } from './judgeScorer.ts';
 import { askedModels } from './modelSection.ts';
 import { podsSection } from './podsSection.ts';
@@ -191,6 +192,9 @@ export const batchFile = z.strictObject({
     .prefault(DEFAULTS.hold_limit)
     .describe('How long a breakpoint or a step holds a rollout before it continues automatically.'),
   sandbox: sandboxSection.default(DEFAULTS.sandbox.mode),
+  group: groupSection
+    .optional()
+    .describe('For a trainer: what the groups are that it requests, if `rollout run --groups` opens the batch.'),
   pods: podsSection.optional().describe('Settings of the pods if `target` is a cluster.'),
 });
 export type BatchFile = z.output<typeof batchFile>;

@@ -5,6 +5,7 @@ import { hidingNote } from '../../common/redaction/hidable.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { CreateBatch } from '../../protocol/client.ts';
 import type { BatchRecord } from '../../store/store.ts';
+import { compileFilter } from '../../trace/groups/filter.ts';
 import type { EventData } from '../../trace/schema.ts';
 import { blobsOfTask, type TaskRecord } from '../../trace/task.ts';
 import type { Services } from '../services.ts';
@@ -31,13 +32,22 @@ export async function createBatch(services: Services, request: CreateBatch): Pro
   return recordOf(services, request.batch);
 }
 
-function checkGroups({ open, debug, imported }: CreateBatch): void {
+function checkGroups({ open, debug, imported, group }: CreateBatch): void {
   const problem = !open
     ? 'It must be open, since its groups are requested later.'
     : debug === true || imported !== undefined
       ? 'It can be neither for a debugger nor imported.'
       : undefined;
   if (problem !== undefined) throw new StudioError('usage', `A batch for groups cannot be created. ${problem}`);
+  if (group?.filter === undefined) return;
+  try {
+    compileFilter(group.filter);
+  } catch (error) {
+    if (!StudioError.is(error)) throw error;
+    throw new StudioError('usage', `A batch for groups cannot be created. group.filter: ${error.message}`, {
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
+    });
+  }
 }
 
 async function createRunnable(

@@ -10,13 +10,14 @@ import { whyExcludedOf } from '../../trace/groups/whyExcluded.ts';
 import { type TrainingRow, trainingOutcomeOf, trainingRows } from '../../trace/segments/trainingRows.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { groupCursor } from './cursor.ts';
+import { filterMembers } from './filter.ts';
 import { readTrajectory } from './trajectory.ts';
 
 /** Members that are read at the same time. */
 const AT_A_TIME = 4;
 
 /** How groups are delivered now. */
-export interface Delivery extends Pick<GroupSettings, 'estimator' | 'max_versions' | 'stale'> {
+export interface Delivery extends Pick<GroupSettings, 'estimator' | 'max_versions' | 'stale' | 'filter'> {
   /** Returns the current version of the weights of an agent. */
   readonly versionOf: (agent: string) => number | undefined;
 }
@@ -28,7 +29,7 @@ export interface Delivery extends Pick<GroupSettings, 'estimator' | 'max_version
 export async function* groupText(
   store: Store,
   record: FinishedGroupRecord,
-  { estimator, versionOf, ...staleness }: Delivery,
+  { estimator, versionOf, filter, ...staleness }: Delivery,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const { row, rev, cut } = record;
@@ -38,6 +39,10 @@ export async function* groupText(
   const advantages = advantagesOf(estimator, rewards);
   const scored = rewards.filter((reward) => reward !== null);
   const stale = staleMembers(members, versionOf, staleness);
+  const ended = row.state === 'complete' || row.state === 'short';
+  const filtered = ended && filter !== undefined ? await filterMembers(store, record, members, filter, signal) : null;
+  const isDropped = stale?.dropped === true || filtered !== null;
+  const why = [row.why, filtered].filter((text) => typeof text === 'string');
   const head = {
     schema: 1,
     cursor: groupCursor(row.batch, rev),
@@ -45,8 +50,8 @@ export async function* groupText(
     group: row.group,
     task: row.task,
     state: row.state === 'open' ? 'failed' : row.state,
-    usable: (row.state === 'complete' || row.state === 'short') && stale?.dropped !== true,
-    ...(row.why === undefined ? {} : { why: row.why }),
+    usable: ended && !isDropped,
+    ...(why.length === 0 ? {} : { why: why.join(' ') }),
     size: row.size,
     requested_at: row.requested_at,
     ended_at: row.ended_at ?? row.requested_at,
@@ -66,6 +71,7 @@ export async function* groupText(
     cut: [...cut],
     replaced: row.replaced,
     ...(stale === undefined ? {} : { stale }),
+    ...(filtered === null ? {} : { filtered: true as const }),
   } satisfies Omit<FinishedGroup, 'rows' | 'left_out'>;
   yield `${JSON.stringify(head).slice(0, -1)},"rows":[`;
   const leftOut: Record<string, number> = {};
@@ -76,7 +82,7 @@ export async function* groupText(
     for (const { why } of left_out) leftOut[why] = (leftOut[why] ?? 0) + 1;
     return rows;
   };
-  const all: AsyncIterable<readonly TrainingRow[]> = Readable.from(stale?.dropped === true ? [] : members).map(read, {
+  const all: AsyncIterable<readonly TrainingRow[]> = Readable.from(isDropped ? [] : members).map(read, {
     concurrency: AT_A_TIME,
     signal,
   });

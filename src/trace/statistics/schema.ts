@@ -144,6 +144,8 @@ export const reportSchema = z.object({
     .default({ some: 0, none: 0, open: 0, excluded: 0 }),
   /** Tokens that a trainer learns nothing from, in parts (see `groups/figures.ts`). */
   wasted: z.object({ tries: int, excluded: int, no_signal: int }).default({ tries: 0, excluded: 0, no_signal: 0 }),
+  /** Groups that the filter of the batch left out when they were delivered, and the tokens of their members. */
+  filtered: z.object({ groups: int, tokens: int }).default({ groups: 0, tokens: 0 }),
   /** Rollouts that infrastructure failures ended, of all that have ended, including tries that do not count. */
   lost: z.object({ rollouts: int, of: int }).default({ rollouts: 0, of: 0 }),
   /** Attempts by the newest version of the weights that sampled them, from old to new. */

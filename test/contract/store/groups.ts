@@ -259,6 +259,32 @@ export function groupTests(subject: Subject): void {
       assert.equal((await store.batch(batch))!.row.state, 'ended');
     });
 
+    it('keep the first answer of the filter, at the same place of the feed', async () => {
+      const [store, other] = [subject.store(), subject.other()];
+      const { batch, session } = await groupBatch(store);
+      await store.addGroup(batch, 'g', request());
+      const leases = await store.lease(session, 2);
+      await assert.rejects(store.filterGroup(batch, 'g', { why: null, tokens: 1 }), /has not ended/);
+      for (const lease of leases) await finish(store, batch, lease, {});
+      const [before] = await store.finishedGroups(batch, 0, 10);
+      assert.equal(before!.filtered, undefined);
+      const left = { why: 'The filter “spread > 0” is false.\u0000', tokens: 20 };
+      const answers = await Promise.all([
+        store.filterGroup(batch, 'g', left),
+        other.filterGroup(batch, 'g', { why: null, tokens: 20 }),
+      ]);
+      assert.deepEqual(answers[0], answers[1]);
+      assert.deepEqual(await other.filterGroup(batch, 'g', { why: 'Another.', tokens: 7 }), answers[0]);
+      const [group] = await other.finishedGroups(batch, 0, 10);
+      assert.deepEqual([group!.rev, group!.members, group!.filtered], [before!.rev, before!.members, answers[0]]);
+      assert.deepEqual(await other.finishedGroups(batch, group!.rev, 10), []);
+      await store.addGroup(batch, 'h', request());
+      for (const lease of await store.lease(session, 2)) await finish(store, batch, lease, {});
+      assert.deepEqual(await store.filterGroup(batch, 'h', left), left);
+      assert.deepEqual((await groupOf(other, batch, 'h')).filtered, left);
+      await assert.rejects(store.filterGroup(batch, 'none', left), (error) => StudioError.is(error, 'not_found'));
+    });
+
     it('run by priority, then in order of their requests', async () => {
       const store = subject.store();
       const { batch, session } = await groupBatch(store);

@@ -77,19 +77,19 @@ colour: red
       'agents/a.agent.yaml:19:15: `tools[4].builtin[0]` must be one of browser, terminal, code, spreadsheet, ' +
         'documents, calculator, files, search, vision, audio, not the text "terminl" — Did you mean `terminal`?',
       'agents/a.agent.yaml:20:14: `tools[5].builtin` must be a list of browser, terminal, code, spreadsheet, ' +
-        'documents, calculator, files, search, vision, audio, not the text "terminal" — For example, write `builtin: ' +
-        '[terminal, code]`.',
+        'documents, calculator, files, search, vision, audio, not the text "terminal" — For example, write ' +
+        '`builtin: [terminal, code]`.',
       'agents/a.agent.yaml:22:13: `shared` requires `mcp` — Remove it.',
       'agents/a.agent.yaml:23:5: `tools[7]` must be an entry with one of `module`, `mcp`, `builtin`, not the ' +
         'text "calculator" — For example, write `- builtin: [calculator]`.',
-      'agents/a.agent.yaml:24:9: `answer` must be last_message, or one of { tool: … }, { tag: … }, { regex: … }, ' +
-        'not the text "lst_message" — For example, write `answer: last_message`.',
+      'agents/a.agent.yaml:24:9: `answer` must be last_message, or one of { tool: … }, { tag: … }, ' +
+        '{ regex: … }, not the text "lst_message" — For example, write `answer: last_message`.',
       'agents/a.agent.yaml:25:23: `context.reasoning` must be one of keep, drop, not the text "maybe" — Write ' +
         '`reasoning: keep`.',
       'agents/a.agent.yaml:25:40: `context.overflow` must be one of fail, drop_oldest, summarize, not the text ' +
         '"drop-oldest" — Did you mean `drop_oldest`?',
-      'agents/a.agent.yaml:26:18: `limits.steps` must be a whole number, 1 or more, not the number 0 — For example, ' +
-        'write `steps: 30`.',
+      'agents/a.agent.yaml:26:18: `limits.steps` must be a whole number, 1 or more, not the number 0 — For ' +
+        'example, write `steps: 30`.',
       'agents/a.agent.yaml:26:21: `limits.tokens` has no value; it must be an amount from 1 up: a whole number, ' +
         'or 8k, 50M — For example, write `tokens: 200k`, or remove the key.',
       'agents/a.agent.yaml:26:31: unknown key `max_seconds` in `limits` — Did you mean `seconds`?',
@@ -146,10 +146,10 @@ pods: { image: x, counts: 3, isolation: pods }
         'agents/bad.agent.yaml:3:1: `model.name` is missing — Add `name: Qwen/Qwen3-32B`.',
         'batches/b.batch.yaml:1:1: `version` is missing — Add `version: 1`.',
         'batches/b.batch.yaml:2:39: unknown key `answr` in `dataset` — Did you mean `answer`?',
-        'batches/b.batch.yaml:3:11: `attempts` must be a whole number, 1 or more, not the number 2.5 — For example, ' +
-          'write `attempts: 32`.',
-        'batches/b.batch.yaml:4:7: `seed` must be a whole number, 0 or more, not the number -1 — For example, write ' +
-          '`seed: 7`.',
+        'batches/b.batch.yaml:3:11: `attempts` must be a whole number, 1 or more, not the number 2.5 — For ' +
+          'example, write `attempts: 32`.',
+        'batches/b.batch.yaml:4:7: `seed` must be a whole number, 0 or more, not the number -1 — For example, ' +
+          'write `seed: 7`.',
         'batches/b.batch.yaml:5:17: `scorer.kind` must be one of exact, contains, regex, number, json, module, ' +
           'world, judge, not the text "exakt" — Did you mean `exact`?',
         'batches/b.batch.yaml:6:19: `stop.failures` must be a share: 50%, or a number from 0 to 1, not the text ' +
@@ -214,10 +214,29 @@ pods: { image: x, counts: 3, isolation: pods }
     ]);
   });
 
+  it('has groups that can be, and a filter of them that compiles', async () => {
+    const group = async (text: string): Promise<string[]> => {
+      const file = FILES['batches/nightly.batch.yaml'];
+      const problems = await check('batches/g.batch.yaml', `${file}\ngroup: ${text}\n`);
+      return problems.map((problem) => problem.replace(/^[^:]+:\d+:/, ''));
+    };
+    assert.deepEqual(await group('{ size: 4, filter: spread > 0 && drift == 0 }'), []);
+    assert.deepEqual(await group('{ size: 4, min_usable: 5 }'), [
+      '31: a group of 4 never has 5 usable members — Lower `min_usable`.',
+    ]);
+    assert.deepEqual(await group('{ size: 1000, extra: 25 }'), [
+      '16: a group has at most 1024 members, not 1025 — Lower `size` or `extra`.',
+    ]);
+    assert.deepEqual(await group('{ filter: size > 1 && spred > 0 }'), [
+      '30: column 13 of `filter`: there is no variable "spred" — Write a CEL expression over size, mean, spread, ' +
+        'passed, truncated, duplicates, drift, disagreement, tokens, such as spread > 0 && truncated < 0.5.',
+    ]);
+  });
+
   it('that is empty or another kind of file is reported', async () => {
     const keys =
       'Available keys: version, agent, world, dataset, attempts, seed, scorer, stop, retry, target, concurrency, ' +
-      'notify, order, priority, hold_limit, sandbox, pods.';
+      'notify, order, priority, hold_limit, sandbox, group, pods.';
     assert.deepEqual(await check('b.batch.yaml', ''), [
       `b.batch.yaml:1:1: the file is empty — Start with \`version: 1\`. ${keys}`,
     ]);
@@ -259,8 +278,8 @@ describe('secrets', () => {
     assert.deepEqual(
       env.map((text) => text.split(' holds')[0]),
       [
-        'a.agent.yaml:9:31: `tools[0].mcp.args[0]` looks like a secret; files may only contain secrets as ${env:…} — ' +
-          'Move it to an environment variable and write "${env:API_KEY}" here. Since it was stored in a file, ' +
+        'a.agent.yaml:9:31: `tools[0].mcp.args[0]` looks like a secret; files may only contain secrets as ${env:…} ' +
+          '— Move it to an environment variable and write "${env:API_KEY}" here. Since it was stored in a file, ' +
           'revoke it at ' +
           'its provider.',
         'a.agent.yaml:9:80: `tools[0].mcp.env.KEY` looks like a secret; files may only contain secrets as ' +

@@ -1,7 +1,7 @@
 /** The rows of groups that trainers request. They are changed only under the lock of their batch. */
 import { type CutMember, GROUP_STATES, type GroupRow, type GroupState } from '../../../protocol/groups.ts';
 import { datasetId, type TaskRecord } from '../../../trace/task.ts';
-import type { FinishedGroupRecord, GroupRequest } from '../../groupStore.ts';
+import type { FilteredGroup, FinishedGroupRecord, GroupRequest } from '../../groupStore.ts';
 import { int, intOr, quote, stored, text, textOr, unquote } from '../../sql/row.ts';
 import { TRAINER_GROUP } from '../../sql/schema.ts';
 import type { Row, Transaction } from '../../sql/sql.ts';
@@ -13,6 +13,8 @@ export interface GroupResult {
   /** Those that ended without a reward. */
   readonly excluded: readonly string[];
   readonly cut: readonly CutMember[];
+  /** Set at the first delivery. */
+  readonly filtered?: FilteredGroup;
 }
 
 export interface Group {
@@ -91,6 +93,7 @@ export async function saveGroups(tx: Transaction, groups: readonly Group[]): Pro
 /** Returns the public part of a group. */
 export function groupRow(batch: string, group: Group): GroupRow {
   const { task } = group.request;
+  const filtered = group.result?.filtered;
   return {
     batch,
     group: group.name,
@@ -108,6 +111,9 @@ export function groupRow(batch: string, group: Group): GroupRow {
     scored: group.scored,
     open: group.open,
     replaced: group.replaced,
+    ...(filtered === undefined || filtered.why === null
+      ? {}
+      : { filtered: { why: filtered.why, tokens: filtered.tokens } }),
   };
 }
 

@@ -1,12 +1,12 @@
 import { StudioError } from '../../../common/errors.ts';
 import type { GroupPage } from '../../../protocol/groups.ts';
-import type { FinishedGroupRecord } from '../../groupStore.ts';
+import type { FilteredGroup, FinishedGroupRecord } from '../../groupStore.ts';
 import { int, intOr, text } from '../../sql/row.ts';
 import { GROUP_CALLBACK } from '../../sql/schema.ts';
 import type { Reader, Transaction, Value } from '../../sql/sql.ts';
-import { batchId, lockBatch } from '../batchState.ts';
+import { type Batch, batchId, lockBatch } from '../batchState.ts';
 import { Ledger } from '../ledger.ts';
-import { finishedRecord, groupRow, readGroup, SELECT_GROUP } from './groupState.ts';
+import { finishedRecord, type Group, groupRow, readGroup, SELECT_GROUP, saveGroups } from './groupState.ts';
 
 /** See `Store.groups`. */
 export async function listGroups(
@@ -46,19 +46,42 @@ export async function finishedGroups(
 
 /** See `Store.cancelGroup`. */
 export async function cancelGroup(tx: Transaction, name: string, group: string, why: string): Promise<boolean> {
-  const batch = await lockBatch(tx, name);
-  const row = await tx.get(`${SELECT_GROUP} WHERE g.batch = ? AND g.name = ?`, batch.id, group);
-  if (row === undefined)
-    throw new StudioError('not_found', `Batch ${name} has no group ${JSON.stringify(group.slice(0, 100))}.`, {
-      hint: 'List its groups with `rollout groups BATCH`.',
-    });
-  const found = readGroup(row);
+  const { batch, found } = await lockGroup(tx, name, group);
   if (found.state !== 'open') return false;
   const ledger = new Ledger(tx, new Map([[batch.id, batch]]));
   ledger.groups.add(batch, found);
   ledger.groups.cancel(found, why);
   await ledger.save();
   return true;
+}
+
+/** See `Store.filterGroup`. */
+export async function filterGroup(
+  tx: Transaction,
+  name: string,
+  group: string,
+  filtered: FilteredGroup,
+): Promise<FilteredGroup> {
+  const { found } = await lockGroup(tx, name, group);
+  if (found.result === null)
+    throw new StudioError('conflict', `Group ${group} of batch ${name} has not ended.`, {
+      hint: 'Read it in the feed when it has.',
+    });
+  if (found.result.filtered !== undefined) return found.result.filtered;
+  // Its `rev` stays: it is the cursor of the feed.
+  found.result = { ...found.result, filtered };
+  await saveGroups(tx, [found]);
+  return filtered;
+}
+
+async function lockGroup(tx: Transaction, name: string, group: string): Promise<{ batch: Batch; found: Group }> {
+  const batch = await lockBatch(tx, name);
+  const row = await tx.get(`${SELECT_GROUP} WHERE g.batch = ? AND g.name = ?`, batch.id, group);
+  if (row === undefined)
+    throw new StudioError('not_found', `Batch ${name} has no group ${JSON.stringify(group.slice(0, 100))}.`, {
+      hint: 'List its groups with `rollout groups BATCH`.',
+    });
+  return { batch, found: readGroup(row) };
 }
 
 /** See `Store.expireGroups`. */

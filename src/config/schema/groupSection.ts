@@ -1,0 +1,54 @@
+/** The `group` of a batch: what the groups are that a trainer requests of it. Keys are those of `createBatch.group`. */
+import { z } from 'zod';
+import { STALE_RULES } from '../../trace/groups/staleness.ts';
+import { choice, fault, number, text, whole } from './values.ts';
+
+/** As in requests of groups. */
+const MAX_MEMBERS = 1024;
+const MAX_DEADLINE_SECONDS = 30 * 24 * 60 * 60;
+
+export const groupSection = z
+  .strictObject({
+    size: whole(1, 16)
+      .optional()
+      .describe('Members with a reward that make a group complete. `rollout run --groups N` overrides it.'),
+    extra: whole(0, 4).optional().describe('Members that start in addition: the first `size` that end count.'),
+    min_usable: whole(1, 12)
+      .optional()
+      .describe('A group with at least this many can be used at its deadline. Default: `size`.'),
+    deadline_s: number({
+      min: 0.001,
+      max: MAX_DEADLINE_SECONDS,
+      what: 'seconds, at most 30 days',
+      example: 600,
+    })
+      .optional()
+      .describe('Seconds from the request of a group to its end, the time in the queue included.'),
+    max_versions: whole(0, 2)
+      .optional()
+      .describe('A group with a call more than so many versions of the weights behind is stale at its delivery.'),
+    stale: choice(STALE_RULES)
+      .optional()
+      .describe('What happens to a stale group. `mark`: it says so. `drop`: it is not usable, and has no rows.'),
+    filter: text('spread > 0', 'a CEL expression')
+      .optional()
+      .describe(
+        'A group for which this CEL expression is false is delivered as not usable, without rows, and counted. Over ' +
+          'the members that count: `size`, `mean` and `spread` of the rewards, `tokens` (of all), and the shares ' +
+          '`passed`, `truncated`, `duplicates` (equal to another one), `drift` (split by tokens), and ' +
+          '`disagreement` (of scorers).',
+      ),
+  })
+  .superRefine((section, context) => {
+    const { size, extra = 0, min_usable: minUsable } = section;
+    if (size === undefined) return;
+    if (size + extra > MAX_MEMBERS)
+      fault(context, `a group has at most ${MAX_MEMBERS} members, not ${size + extra}`, 'Lower `size` or `extra`.', {
+        path: ['size'],
+      });
+    if (minUsable !== undefined && minUsable > size)
+      fault(context, `a group of ${size} never has ${minUsable} usable members`, 'Lower `min_usable`.', {
+        path: ['min_usable'],
+      });
+  });
+export type GroupSection = z.output<typeof groupSection>;
