@@ -26,6 +26,8 @@ export interface Launch {
   readonly notes?: readonly string[];
   /** Breakpoints to set before the batch starts. */
   readonly breakpoints?: readonly Breakpoint[];
+  /** By which batch its tasks were selected. */
+  readonly curriculum?: NonNullable<NewBatchBody['curriculum']>;
   /** For a trainer, which requests groups of its tasks: nothing runs on its own, and the batch stays open. */
   readonly group?: NonNullable<NewBatchBody['group']>;
 }
@@ -62,6 +64,7 @@ export async function launch(
           open: !last || request.group !== undefined,
           tasks: page,
           ...(request.group === undefined ? {} : { group: request.group }),
+          ...(request.curriculum === undefined ? {} : { curriculum: request.curriculum }),
           ...(request.debug === true ? { debug: true } : {}),
           ...(request.notes === undefined ? {} : { notes: [...request.notes] }),
           ...(request.breakpoints === undefined ? {} : { breakpoints: [...request.breakpoints] }),

@@ -8,6 +8,7 @@ import { type Estimate, UsageEstimate } from '../config/estimate.ts';
 import type { Files } from '../config/files.ts';
 import { codeWorldIn } from '../config/load/world.ts';
 import { type LoadedBatch, type LoadOptions, loadBatch } from '../config/load.ts';
+import type { CurriculumSection } from '../config/schema/curriculumSection.ts';
 import type { GroupSection } from '../config/schema/groupSection.ts';
 import { SANDBOX_MODES, type SandboxMode } from '../config/schema/sandboxSection.ts';
 import { hasErrors, type Problem, problemsError } from '../config/source/problem.ts';
@@ -19,6 +20,7 @@ import type { Api } from '../protocol/api.ts';
 import { MAX_NOTE } from '../protocol/client.ts';
 import { type Bundle, bundleModule } from '../tools/bundle.ts';
 import { confinedFiles, requireWithin } from './confined.ts';
+import { applyCurriculum, type Curriculum } from './curriculum.ts';
 import { diskFiles } from './disk.ts';
 import { cacheFolder } from './folders.ts';
 import type { Launch } from './launch.ts';
@@ -30,7 +32,7 @@ import { simulationPorts } from './simulation/ports.ts';
 import { gitState, workspaceRoot } from './workspace.ts';
 
 interface ReadyBatch {
-  readonly built: BuiltSubmission & Pick<Launch, 'notes'>;
+  readonly built: BuiltSubmission & Pick<Launch, 'notes' | 'curriculum'>;
   /** Problems that do not prevent the batch from running. */
   readonly warnings: readonly Problem[];
   readonly root: string;
@@ -62,6 +64,8 @@ export function filesAt({ cwd, within }: ReadPlace): Files {
 export interface ReadOptions extends LoadOptions {
   /** Connects to the store that has the recorded attempts which a world names. */
   readonly connect?: (() => Promise<Api>) | undefined;
+  /** Whether all tasks are read, whatever the curriculum of the file says. Named tasks are in any case. */
+  readonly allTasks?: boolean;
   /**
    * Called before the submission opens or runs anything: servers whose tools a simulated world takes, and the program
    * that prints its state. `planned`: the submission without what they return. Throws if that is not allowed.
@@ -75,7 +79,7 @@ export async function readBatch(
   file: string,
   place: ReadPlace,
   env: NodeJS.ProcessEnv,
-  { connect, permit, signal = NEVER, ...options }: ReadOptions = {},
+  { connect, permit, signal = NEVER, allTasks = false, ...options }: ReadOptions = {},
 ): Promise<ReadyBatch> {
   const { cwd, within } = place;
   const root = workspaceRoot(file, cwd);
@@ -94,17 +98,47 @@ export async function readBatch(
     },
   });
   const { value } = loaded;
+  const section = allTasks || options.tasks !== undefined ? undefined : value.file.curriculum;
+  const selected = section === undefined ? undefined : await selectedTasks(section, built, connect, signal);
   const leftOut = leftOutNote(loaded.problems);
+  const notes = [...(leftOut === undefined ? [] : [leftOut]), ...(selected === undefined ? [] : [selected.note])];
   return {
-    built: leftOut === undefined ? built : { ...built, notes: [leftOut] },
+    built: {
+      ...built,
+      ...(selected === undefined ? {} : { tasks: again(selected.tasks), curriculum: selected.curriculum }),
+      ...(notes.length === 0 ? {} : { notes }),
+    },
     warnings: [...loaded.problems, ...lint, ...built.warnings],
     root,
     target: value.file.target,
     group: value.file.group,
     estimate: async () => {
       const usage = new UsageEstimate(value);
-      for await (const task of fileTasks(value, files)) usage.add(task);
+      const ids = selected === undefined ? undefined : new Set(selected.tasks.map(({ id }) => id));
+      for await (const task of fileTasks(value, files)) if (ids?.has(task.id) !== false) usage.add(task);
       return usage.result(value.file.attempts);
+    },
+  };
+}
+
+async function selectedTasks(
+  section: CurriculumSection,
+  { tasks }: BuiltSubmission,
+  connect: ReadOptions['connect'],
+  signal: AbortSignal,
+): Promise<Curriculum> {
+  if (connect === undefined)
+    throw new StudioError('unavailable', 'The pass rates of the curriculum cannot be read: there is no server here.', {
+      hint: 'Remove `curriculum` from the batch file, or run it where its earlier batch is.',
+    });
+  return applyCurriculum(section, tasks, await connect(), signal);
+}
+
+/** Returns values that can be iterated repeatedly. */
+function again<T>(values: readonly T[]): AsyncIterable<T> {
+  return {
+    async *[Symbol.asyncIterator]() {
+      for (const value of values) yield await Promise.resolve(value);
     },
   };
 }

@@ -77,13 +77,23 @@ export type ServerToClient = z.infer<typeof serverToClient>;
 
 // ---- HTTP -----------------------------------------------------------------------------------------------------
 
+/** Characters of a note of a new batch. */
+export const MAX_NOTE = 4_000;
+
+/** What a batch remembers of its curriculum: tasks of the dataset that were kept, and that were left out. */
+const curriculum = z.strictObject({
+  by: z.string().max(200),
+  kept: int.min(0),
+  /** Kept, since they have no pass rate. */
+  unknown: int.min(0),
+  too_hard: int.min(0),
+  too_easy: int.min(0),
+});
+
 /**
  * `POST /v1/batches`: the submission was uploaded as a blob before. `batch` is an ID created by the client, so the
  * request can be repeated.
  */
-/** Characters of a note of a new batch. */
-export const MAX_NOTE = 4_000;
-
 export const createBatch = z.object({
   batch: z.string(),
   submission: z.string(),
@@ -103,6 +113,8 @@ export const createBatch = z.object({
    * is then the hash of the source file.
    */
   imported: z.object({ name: z.string().min(1), attempts: int.min(1) }).optional(),
+  /** By which batch its tasks were selected, and how many were left out. */
+  curriculum: curriculum.optional(),
   /** For trainers, which request groups of its tasks by `POST /v1/groups`: nothing runs on its own. Needs `open`. */
   group: groupSettings.optional(),
 });
@@ -168,6 +180,7 @@ export const batchRow = z.object({
   rescores: z.string().optional(),
   /** Trainers request groups of it: its tasks may have different numbers of attempts. */
   groups: z.literal(true).optional(),
+  curriculum: curriculum.optional(),
   imported: z.boolean(),
   reason: z.string().optional(),
   /** Cursor of the summary rows. */

@@ -249,6 +249,8 @@ export interface NewBatch {
    * The batch whose rollouts it scores again, and who requested that. Its tasks are added by `addRescored`.
    */
   readonly rescores?: { readonly batch: string; readonly by: string };
+  /** By which batch its tasks were selected. */
+  readonly curriculum?: NonNullable<BatchRow['curriculum']>;
   /** What its groups are, if trainers request them. Tasks that are added are a dataset then, and are not queued. */
   readonly group?: GroupSettings;
 }

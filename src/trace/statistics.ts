@@ -39,6 +39,8 @@ export interface ReportInput {
   readonly judge?: string;
   /** More values of k to report, such as those of `--fail-under`. */
   readonly ks?: readonly number[];
+  /** What its curriculum left out. */
+  readonly curriculum?: Report['curriculum'];
   /** What the filter of its groups left out. */
   readonly filtered?: Report['filtered'];
   /** When the rows were read, for the rate; `ended` for an ended batch. */
@@ -158,6 +160,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     value: values.result(input.judge),
     groups: { ...bySignal },
     wasted: { ...wasted },
+    curriculum: input.curriculum ?? null,
     filtered: input.filtered ?? { groups: 0, tokens: 0 },
     lost: { ...lost },
     versions: versions.map(([version, attempts]) => [version, attempts]),

@@ -113,6 +113,7 @@ async function fromFile(
     target: DEFAULTS.target,
     connect: () => Promise.resolve(api),
     permit: place.permit,
+    allTasks: true,
     signal,
   });
   return {

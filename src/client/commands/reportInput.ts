@@ -37,10 +37,18 @@ export async function reportInput(
       ? {}
       : { attempts: batch.attempts }),
     ...(passesPerTask === undefined ? {} : { passesPerTask }),
+    ...curriculumOf(batch),
     ...(filtered === undefined ? {} : { filtered }),
     perturb: perturbOf(submitted),
     ...judgeOf(submitted),
   };
+}
+
+function curriculumOf({ curriculum, groups, attempts }: BatchRow): Pick<ReportInput, 'curriculum'> {
+  if (curriculum === undefined) return {};
+  const { by, too_hard: tooHard, too_easy: tooEasy, unknown } = curriculum;
+  const saved = groups === undefined ? (tooHard + tooEasy) * attempts : null;
+  return { curriculum: { by, too_hard: tooHard, too_easy: tooEasy, unknown, saved } };
 }
 
 function judgeOf(submitted: Submission | undefined): Pick<ReportInput, 'judge'> {

@@ -11,6 +11,7 @@ import { PREDICTION_PARTS } from '../../trace/schema/prediction.ts';
 import type { Comparison, Report, TaskGroup } from '../../trace/statistics/schema.ts';
 import { harmlessLine } from '../../trace/text/terminal.ts';
 import { outcomeCounts } from '../../trace/worldOutcomes.ts';
+import { curriculumText } from './curriculumText.ts';
 import { table, wrapped } from './table.ts';
 import { valueLines } from './valueText.ts';
 
@@ -117,6 +118,11 @@ function totalsLines(report: Report, width: number): string[] {
   if (cost !== null) {
     const { cost_per_solved: perSolved } = report;
     lines.push(`cost       ${cost.toFixed(2)}${perSolved === null ? '' : `, ${perSolved.toFixed(2)} per solved task`}`);
+  }
+  if (report.curriculum !== null) {
+    const { saved } = report.curriculum;
+    const text = curriculumText(report.curriculum);
+    lines.push(`curriculum ${text}${saved === null || saved === 0 ? '' : `: ${plural(saved, 'attempt')} saved`}`);
   }
   lines.push(...groupLines(report, width));
   const outcomes = outcomeCounts(report.by_outcome).map(({ name, attempts }) => `${name} ${attempts}`);

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
 import { version } from './agentFile.ts';
+import { curriculumSection } from './curriculumSection.ts';
 import { groupSection } from './groupSection.ts';
 import { judgeScorer, scorerName } from './judgeScorer.ts';
 import { askedModels } from './modelSection.ts';
@@ -192,6 +193,9 @@ export const batchFile = z.strictObject({
     .prefault(DEFAULTS.hold_limit)
     .describe('How long a breakpoint or a step holds a rollout before it continues automatically.'),
   sandbox: sandboxSection.default(DEFAULTS.sandbox.mode),
+  curriculum: curriculumSection
+    .optional()
+    .describe('Runs only tasks of a band of difficulty, or in its order, by the pass rates of an earlier batch.'),
   group: groupSection
     .optional()
     .describe('For a trainer: what the groups are that it requests, if `rollout run --groups` opens the batch.'),

@@ -77,6 +77,7 @@ async function createRunnable(
     debug: request.debug ?? false,
     imported: false,
     blobs,
+    ...(request.curriculum === undefined ? {} : { curriculum: request.curriculum }),
     ...(request.group === undefined ? {} : { group: request.group }),
   });
   if (existing === undefined)

@@ -207,6 +207,7 @@ export function batchRow(batch: Batch): BatchRow {
     ...parentOf(spec),
     ...(spec.rescores === undefined ? {} : { rescores: spec.rescores.batch }),
     ...(spec.group === undefined ? {} : { groups: true }),
+    ...(spec.curriculum === undefined ? {} : { curriculum: spec.curriculum }),
     imported: spec.imported,
     ...(batch.reason === null ? {} : { reason: batch.reason }),
     rev: batch.rev,

@@ -144,6 +144,14 @@ export const reportSchema = z.object({
     .default({ some: 0, none: 0, open: 0, excluded: 0 }),
   /** Tokens that a trainer learns nothing from, in parts (see `groups/figures.ts`). */
   wasted: z.object({ tries: int, excluded: int, no_signal: int }).default({ tries: 0, excluded: 0, no_signal: 0 }),
+  /**
+   * Tasks that a curriculum left out by their pass rates in the batch `by`, tasks that it kept without one, and how
+   * many attempts that saved (null: the tasks have no fixed number).
+   */
+  curriculum: z
+    .object({ by: z.string(), too_hard: int, too_easy: int, unknown: int, saved: int.nullable() })
+    .nullable()
+    .default(null),
   /** Groups that the filter of the batch left out when they were delivered, and the tokens of their members. */
   filtered: z.object({ groups: int, tokens: int }).default({ groups: 0, tokens: 0 }),
   /** Rollouts that infrastructure failures ended, of all that have ended, including tries that do not count. */

@@ -233,10 +233,29 @@ pods: { image: x, counts: 3, isolation: pods }
     ]);
   });
 
+  it('has a curriculum that does something', async () => {
+    const curriculum = async (text: string): Promise<string[]> => {
+      const file = FILES['batches/nightly.batch.yaml'];
+      const problems = await check('batches/c.batch.yaml', `${file}\ncurriculum: ${text}\n`);
+      return problems.map((problem) => problem.replace(/^[^:]+:\d+:\d+: /, ''));
+    };
+    assert.deepEqual(await curriculum('{ by: last, keep: [10%, 0.9], order: hard_first }'), []);
+    assert.deepEqual(await curriculum('{ by: last }'), [
+      'the curriculum does nothing — Add `keep: [10%, 90%]` or `order: hard_first`.',
+    ]);
+    assert.deepEqual(await curriculum('{ by: last, keep: [90%, 10%] }'), [
+      'the lowest pass rate is above the highest — Write `keep: [10%, 90%]`.',
+    ]);
+    assert.deepEqual(await curriculum('{ by: last, keep: 10% }'), [
+      '`curriculum.keep` must be the lowest and the highest pass rate, not the text "10%" — For example, write ' +
+        '`keep: [10%, 90%]`.',
+    ]);
+  });
+
   it('that is empty or another kind of file is reported', async () => {
     const keys =
       'Available keys: version, agent, world, dataset, attempts, seed, scorer, stop, retry, target, concurrency, ' +
-      'notify, order, priority, hold_limit, sandbox, group, pods.';
+      'notify, order, priority, hold_limit, sandbox, curriculum, group, pods.';
     assert.deepEqual(await check('b.batch.yaml', ''), [
       `b.batch.yaml:1:1: the file is empty — Start with \`version: 1\`. ${keys}`,
     ]);
