@@ -18,9 +18,9 @@ import {
 } from './http/errors.ts';
 import { metricsText } from './http/metrics.ts';
 import { sendError, sendJson } from './http/send.ts';
-import { chatRequest, tokenizeRequest } from './request.ts';
+import { chatRequest, detokenizeRequest, tokenizeRequest } from './request.ts';
 import { renderPrompt } from './text/template.ts';
-import { tokenize } from './text/tokenizer.ts';
+import { detokenize, tokenize } from './text/tokenizer.ts';
 
 const MAX_BYTES = 64 * 1024 * 1024;
 
@@ -70,6 +70,7 @@ const ROUTES: Readonly<Record<string, { readonly method: string; readonly answer
   '/v1/chat/completions': { method: 'POST', answer: chat },
   '/v1/models': { method: 'GET', answer: models },
   '/tokenize': { method: 'POST', answer: tokenizeRoute },
+  '/detokenize': { method: 'POST', answer: detokenizeRoute },
   '/metrics': { method: 'GET', answer: metrics },
   '/health': {
     method: 'GET',
@@ -186,6 +187,20 @@ function tokenizeRoute(
       200,
       JSON.stringify({ count: tokens.length, max_model_len: faults.context, tokens, token_strs: null }),
     );
+  });
+}
+
+function detokenizeRoute(
+  _endpoints: Endpoints,
+  _settings: Settings,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
+  const refuse = (error: HttpError): void => sendError(response, error);
+  withBody(request, response, refuse, (body) => {
+    const parsed = detokenizeRequest.safeParse(body);
+    if (parsed.success) sendJson(response, 200, JSON.stringify({ prompt: detokenize(parsed.data.tokens) }));
+    else refuse(invalidBody('missing', 'body.tokens', 'Field required'));
   });
 }
 

@@ -44,6 +44,8 @@ export const tokenizeRequest = z.object({
   add_generation_prompt: z.boolean().optional(),
 });
 
+export const detokenizeRequest = z.object({ tokens: z.array(z.int().min(0)).max(1_000_000) });
+
 /** Returns the text of a message, whatever form its content has. */
 export function contentText(message: ChatMessage): string {
   if (typeof message.content === 'string') return message.content;

@@ -13,7 +13,7 @@ import type { Dialect } from './chat/dialect.ts';
 import { prepareRequest } from './chat/request.ts';
 import type { ModelConnections, Target } from './connections.ts';
 import { Deltas } from './deltas.ts';
-import { endpointLabel, isDemo, locate } from './endpoint.ts';
+import { endpointLabel, targetOf } from './endpoint.ts';
 import type { Failure } from './http/failures.ts';
 import { failureOf } from './http/failures.ts';
 import { finalError } from './http/finalError.ts';
@@ -72,6 +72,10 @@ const SETUP: Partial<Record<Failure['what'], 'denied' | 'missing'>> = {
 export function createModelClient(model: SubmittedModel, deps: ModelClientDeps): ModelClient {
   const endpoints = deps.replicas.order(model.endpoints, deps.affinity);
   return {
+    decode: (ids, endpoint, signal) => {
+      const decoder = deps.connections.decoder(endpoint, model.name);
+      return decoder.decode(ids, model.name, targetOf(endpoint, model, deps), deps.connections, signal);
+    },
     complete: (request, context) => {
       // The recorded replica comes first while it exists; the others are used when it fails.
       const order = (): readonly string[] => {
@@ -235,9 +239,7 @@ class Completion {
   }
 
   #target(endpoint: string): Target {
-    const demo = isDemo(endpoint);
-    const apiKey = this.#model.api_key ?? (demo ? this.#deps.demoKey?.() : undefined);
-    return { ...locate(endpoint, this.#deps.demoUrl), apiKey, headers: this.#model.headers };
+    return targetOf(endpoint, this.#model, this.#deps);
   }
 
   /** Reports the state of the endpoint to the gate and the server. */

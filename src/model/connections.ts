@@ -1,5 +1,6 @@
 /** What all model clients of a process share: the connections, and the dialect of each endpoint. */
 import { Dialect } from './chat/dialect.ts';
+import { TokenDecoder } from './decode.ts';
 import { SteadyClient } from './http/steadyClient.ts';
 import type { TransportOptions } from './http/transport.ts';
 import { Transport } from './http/transport.ts';
@@ -22,6 +23,7 @@ export class ModelConnections {
   readonly wholeReplyMs: number | undefined;
   readonly #clients = new Map<string, SteadyClient>();
   readonly #dialects = new Map<string, Dialect>();
+  readonly #decoders = new Map<string, TokenDecoder>();
   /** The last response of each endpoint that accepted no call. */
   readonly troubles: Map<string, string> = new Map();
 
@@ -61,6 +63,13 @@ export class ModelConnections {
     let dialect = this.#dialects.get(key);
     if (dialect === undefined) this.#dialects.set(key, (dialect = new Dialect()));
     return dialect;
+  }
+
+  decoder(endpoint: string, model: string): TokenDecoder {
+    const key = `${endpoint}\n${model}`;
+    let decoder = this.#decoders.get(key);
+    if (decoder === undefined) this.#decoders.set(key, (decoder = new TokenDecoder()));
+    return decoder;
   }
 
   async close(): Promise<void> {

@@ -1,6 +1,8 @@
 /** Endpoints as an agent file names them: a URL up to `/v1`, or `demo:` with an optional query. */
 import { seedOf } from '../common/hash.ts';
 import { publicUrl } from '../common/redaction/hidable.ts';
+import type { SubmittedModel } from '../config/submission.ts';
+import type { Target } from './connections.ts';
 
 export function isDemo(endpoint: string): boolean {
   return /^demo:/i.test(endpoint);
@@ -20,6 +22,16 @@ export function locate(endpoint: string, demoUrl: () => string): { baseUrl: stri
   url.search = '';
   url.hash = '';
   return { baseUrl: url.href.replace(/\/+$/, ''), ...(Object.keys(query).length === 0 ? {} : { query }) };
+}
+
+/** Returns where calls to an endpoint of a model go, with its key. Throws like `locate`. */
+export function targetOf(
+  endpoint: string,
+  { api_key: key, headers }: SubmittedModel,
+  demo: { readonly demoUrl: () => string; readonly demoKey?: () => string | undefined },
+): Target {
+  const apiKey = key ?? (isDemo(endpoint) ? demo.demoKey?.() : undefined);
+  return { ...locate(endpoint, demo.demoUrl), apiKey, headers };
 }
 
 /** Returns an endpoint as text for people, without anything that could be a secret. */

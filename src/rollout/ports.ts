@@ -124,9 +124,11 @@ export interface ModelCallContext {
   onRequest?(how: 'begins' | 'aborted'): void;
 }
 
-/** Makes chat completions. Handles retries and waits for the endpoint. Throws ClassedError. */
 export interface ModelClient {
+  /** Makes a chat completion. Handles retries and waits for the endpoint. Throws ClassedError. */
   complete(request: ModelRequest, context: ModelCallContext): Promise<ModelReply>;
+  /** Returns the texts of tokens, or undefined if the endpoint cannot say it, or not at once. Never throws. */
+  decode?(ids: readonly number[], endpoint: string, signal: AbortSignal): Promise<readonly string[] | undefined>;
 }
 
 // ---- tools and worlds -----------------------------------------------------------------------------------------

@@ -48,6 +48,7 @@ function changesRow(event: TraceEvent, row: Progress): boolean {
       return (
         event.data.usage !== undefined ||
         event.data.weights !== undefined ||
+        event.data.drift !== undefined ||
         event.data.source === 'edited' ||
         isSide(event, row)
       );
@@ -82,6 +83,7 @@ function apply(row: Progress, event: TraceEvent): void {
       else {
         addUsage(row, event);
         addWeights(row, event);
+        if (event.data.drift !== undefined) row.drifts = (row.drifts ?? 0) + 1;
       }
       if (event.data.source === 'edited') row.touched = true;
       return;

@@ -122,6 +122,15 @@ export const tokenRecord = z.object({
 });
 export type TokenRecord = z.infer<typeof tokenRecord>;
 
+/** A token; `text` if the endpoint can decode it. */
+const token = z.object({ id: z.int(), text: z.string().optional() });
+/**
+ * The first token of a prompt that differs from the prompt and completion of the call before: its position, from 0, and
+ * the token there and here. Absent at an end of the tokens.
+ */
+export const drift = z.object({ at: int.min(0), was: token.optional(), is: token.optional() });
+export type Drift = z.infer<typeof drift>;
+
 /** Fork point of a batch. `differs`: differences of code and configuration from the parent, one line each. */
 export const forkPoint = z.object({ rollout: z.string(), seq: int.min(0), differs: z.array(z.string()).optional() });
 
@@ -202,6 +211,8 @@ const eventData = {
       weights: z.string().optional(),
       weights_from: z.string().optional(),
       tokens: blobRef.optional(),
+      /** Its messages continue those of the agent's last call with tokens, but its prompt does not begin with them. */
+      drift: drift.optional(),
       trainable: z.boolean(),
       why_not: z.string().optional(),
       source,

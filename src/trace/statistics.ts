@@ -71,6 +71,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     groups: bySignal,
     wasted,
     lost,
+    drift,
     versions,
   } = yield* groupFigures({
     counting,
@@ -163,6 +164,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     curriculum: input.curriculum ?? null,
     filtered: input.filtered ?? { groups: 0, tokens: 0 },
     lost: { ...lost },
+    drift: { ...drift },
     versions: versions.map(([version, attempts]) => [version, attempts]),
     why,
   };

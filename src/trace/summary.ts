@@ -94,6 +94,8 @@ export const progress = z.object({
   open_side: z.array(z.number().int()).optional(),
   /** Oldest and newest version of the weights that sampled replies of each agent (instance path). */
   weights: z.record(z.string(), z.tuple([z.string(), z.string()])).optional(),
+  /** Calls whose prompts do not begin with the tokens before, although their messages do. */
+  drifts: z.number().int().optional(),
   /** Names of the tools called, in order of first use. */
   tools: z.array(z.string()),
   /** The current hold. */

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { tokenRecord } from '../../src/trace/schema.ts';
 import type { TrainingRow } from '../../src/trace/segments/trainingRows.ts';
+import type { Report } from '../../src/trace/statistics/schema.ts';
 import { Bench } from '../support/cli.ts';
 import { type DemoServer, startDemoServer } from '../support/demoServer.ts';
 import { ofKind, Workspace } from '../support/testWorkspace.ts';
@@ -117,6 +118,10 @@ describe('rollout export --to groups', { timeout: 180_000 }, () => {
     assert.equal(splits.length, STEPS * 6, 'the template writes arguments without spaces');
     assert.deepEqual([...new Set(splits.map(({ why }) => why))], ['arguments']);
     for (const { was, is } of splits) assert.notEqual(was, is);
+    // The endpoint decodes the first token that differs: that with the quote, which the space was before.
+    assert.deepEqual([...new Set(splits.map(({ was_text: was, is_text: is }) => `${was} ${is}`))], ['": ":"']);
+    assert.deepEqual((await workspace.json<Report>('report', batch)).drift, { attempts: 6, of: 6, calls: STEPS * 6 });
+    assert.match((await workspace.run('report', batch)).stdout, /^drift +24 calls in 6 of 6 attempts \(100%\)$/m);
     for (const row of await workspace.rows(batch))
       assert.deepEqual(
         maskedOf(rows.filter(({ rollout }) => rollout === row.rollout)),

@@ -150,7 +150,7 @@ function totalsLines(report: Report, width: number): string[] {
 
 /** What a trainer can learn from the groups; nothing for a batch without rewards or with single attempts. */
 function groupLines(
-  { groups, wasted, filtered, tokens, lost, versions, scored, attempts, tasks }: Report,
+  { groups, wasted, filtered, tokens, lost, drift, versions, scored, attempts, tasks }: Report,
   width: number,
 ): string[] {
   const lines: string[] = [];
@@ -172,6 +172,11 @@ function groupLines(
     lines.push(
       `lost       ${count(lost.rollouts)} of ${plural(lost.of, 'rollout')} to infrastructure ` +
         `(${shareText(lost.rollouts, lost.of)})`,
+    );
+  if (drift.attempts > 0)
+    lines.push(
+      `drift      ${plural(drift.calls, 'call')} in ${count(drift.attempts)} of ${plural(drift.of, 'attempt')} ` +
+        `(${shareText(drift.attempts, drift.of)})`,
     );
   const weights = versions.map(([version, own]) => `${version} (${plural(own, 'attempt')})`);
   lines.push(...listLine('weights', weights, width, 'newest version '));

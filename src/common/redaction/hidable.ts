@@ -33,8 +33,8 @@ const FORMAT_WORDS = (
   'closing role parts origin from topic priority headers system user assistant tool type content text $blob bytes ' +
   'media head reasoning name arguments tool_call response tool_call_response mime_type modality blob sampled given ' +
   'compacted edited step endpoint context sampling tools status finish_reason usage queue_ms first_ms retries ' +
-  'weights tokens trainable why_not source error input_tokens output_tokens cached_tokens reasoning_tokens class ' +
-  'live recorded simulated facts overlay predicted observed imported prediction shadow forced free rates ' +
+  'weights tokens drift trainable why_not source error input_tokens output_tokens cached_tokens reasoning_tokens ' +
+  'class live recorded simulated facts overlay predicted observed imported prediction shadow forced free rates ' +
   'controllability error_handling consistency checked limit stack place invalid_arguments unknown_tool tool_error ' +
   'world_error timeout cancelled model_error malformed_output context_overflow infrastructure steps seconds file ' +
   'line column call effect pure restorable irreversible result injected made team handoff parallel loop world kind ' +

@@ -1,9 +1,16 @@
-import type { BlobRef, TokenRecord } from '../../trace/schema.ts';
+import type { BlobRef, Drift, TokenRecord } from '../../trace/schema.ts';
 import { floatsToBase64 } from '../loop/base64.ts';
 import type { ModelReply, PendingBlob } from '../ports.ts';
 import type { Sha256 } from './messages.ts';
 
 type SampledTokens = NonNullable<ModelReply['tokens']>;
+
+interface WrittenTokens {
+  readonly ref: BlobRef;
+  readonly blob: PendingBlob;
+  /** Set if the prompt does not begin with the prompt and completion of the call before. */
+  readonly differs?: Drift;
+}
 
 interface Call {
   /** seq of its `model.start`. */
@@ -45,8 +52,9 @@ export class TokenChain {
   }
 
   /** Returns the record of a call and the reference to it. */
-  write(span: number, tokens: SampledTokens): { readonly ref: BlobRef; readonly blob: PendingBlob } {
+  write(span: number, tokens: SampledTokens): WrittenTokens {
     const keep = this.#last === undefined ? 0 : sharedWith(this.#last, tokens.prompt);
+    const differs = this.#last === undefined ? undefined : differenceAt(keep, this.#last, tokens.prompt);
     const record: TokenRecord = {
       prompt:
         this.#last === undefined || keep === 0
@@ -60,7 +68,11 @@ export class TokenChain {
     const sha = this.#sha256(bytes);
     const media = 'application/json';
     // Token IDs mean nothing to people, so the reference shows none of them.
-    return { ref: { $blob: sha, bytes: bytes.length, media, head: '' }, blob: { sha, bytes, media } };
+    return {
+      ref: { $blob: sha, bytes: bytes.length, media, head: '' },
+      blob: { sha, bytes, media },
+      ...(differs === undefined ? {} : { differs }),
+    };
   }
 }
 
@@ -71,6 +83,13 @@ function sharedWith(call: Call, prompt: readonly number[]): number {
   let at = 0;
   while (at < end && prompt[at] === (at < promptLength ? call.prompt[at] : call.completion[at - promptLength])) at++;
   return at;
+}
+
+function differenceAt(at: number, { prompt, completion }: Call, next: readonly number[]): Drift | undefined {
+  if (at === prompt.length + completion.length) return undefined;
+  const was = at < prompt.length ? prompt[at] : completion[at - prompt.length];
+  const is = next[at];
+  return { at, ...(was === undefined ? {} : { was: { id: was } }), ...(is === undefined ? {} : { is: { id: is } }) };
 }
 
 async function lastCall(

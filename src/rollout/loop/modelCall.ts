@@ -2,7 +2,7 @@ import { seedOf } from '../../common/hash.ts';
 import type { JsonObject } from '../../common/json.ts';
 import type { SubmittedModel } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
-import type { EventData } from '../../trace/schema.ts';
+import type { Drift, EventData } from '../../trace/schema.ts';
 import type { Act, EffectResult, Outcome } from '../act/act.ts';
 import { faultOf } from '../faults.ts';
 import type { Subject } from '../gates/subject.ts';
@@ -65,6 +65,8 @@ export class ModelCaller {
   #calls = 0;
   #step = 0;
   #endpoint: string;
+  /** Messages of the last call whose tokens were captured, with its reply. */
+  #captured: readonly number[] = [];
   /** Tool lists whose text is already stored. */
   readonly #stored = new Set<string>();
 
@@ -131,6 +133,7 @@ export class ModelCaller {
     if (done.end === undefined) throw new Error('a model call always has an end');
     this.#step = done.start.step;
     if (done.recorded) tokens.recorded(done.span, done.end.tokens);
+    if (done.end.tokens !== undefined) this.#captured = messagesOf(done.start.context, done.end.m);
     context.insertInjected(done.endSeq);
     return { ...done, end: done.end };
   }
@@ -156,11 +159,13 @@ export class ModelCaller {
       const reply = await this.#complete(context, tools, start, subject.span);
       await ready;
       const written = reply.tokens === undefined ? undefined : tokens.write(subject.span, reply.tokens);
+      const drift = written?.differs === undefined ? undefined : await this.#driftOf(start, written.differs);
       return {
         message: this.#agent.reply(reply),
         end: {
           ...endOf(reply, start.weights, this.#agent.whyNot),
           ...(written === undefined ? {} : { tokens: written.ref }),
+          ...(drift === undefined ? {} : { drift }),
         },
         ...(written === undefined ? {} : { blobs: [written.blob] }),
       };
@@ -177,6 +182,26 @@ export class ModelCaller {
         },
       };
     }
+  }
+
+  /** Returns what differs although the messages continue those of the call before; undefined if they do not. */
+  async #driftOf(start: EventData['model.start'], { at, was, is }: Drift): Promise<Drift | undefined> {
+    const messages = messagesOf(start.context);
+    if (this.#captured.some((m, index) => messages[index] !== m)) return undefined;
+    const { client } = this.#agent;
+    const tokens = [was, is].filter((token) => token !== undefined);
+    const endpoint = start.endpoint ?? this.#endpoint;
+    const decoded = await client.decode?.(
+      tokens.map(({ id }) => id),
+      endpoint,
+      this.#parts.stop.signal,
+    );
+    const texts = new Map(tokens.map(({ id }, index) => [id, decoded?.[index]]));
+    const named = (token: Drift['was']): Drift['was'] => {
+      const text = token === undefined ? undefined : texts.get(token.id);
+      return token === undefined || text === undefined ? token : { id: token.id, text };
+    };
+    return { at, ...(was === undefined ? {} : { was: named(was) }), ...(is === undefined ? {} : { is: named(is) }) };
   }
 
   async #complete(
@@ -222,6 +247,12 @@ export class ModelCaller {
       waiting = true; // ignores late calls by a reply that nobody waits for
     }
   }
+}
+
+/** Returns the ordinals of a context in order, then that of the reply. */
+function messagesOf(context: EventData['model.start']['context'], reply?: number): number[] {
+  const all = context.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
+  return reply === undefined ? all : [...all, reply];
 }
 
 /**

@@ -24,6 +24,8 @@ export interface GroupFigures {
   readonly wasted: WastedTokens;
   /** Rollouts that were lost to infrastructure, and all that have ended: with tries that do not count. */
   readonly lost: { readonly rollouts: number; readonly of: number };
+  /** Attempts with drift, all that have ended, and the calls that drifted: see `Progress.drifts`. */
+  readonly drift: { readonly attempts: number; readonly of: number; readonly calls: number };
   /** Attempts by the newest version of the weights that sampled them, from old to new. Empty if none was announced. */
   readonly versions: readonly (readonly [version: string, attempts: number])[];
 }
@@ -52,6 +54,7 @@ interface GroupsInput {
 export function* groupFigures({ counting, rows, attempts = 0, tasks = 0 }: GroupsInput): Piecewise<GroupFigures> {
   const wasted = { tries: 0, excluded: 0, no_signal: 0 };
   const lost = { rollouts: 0, of: 0 };
+  const drift = { attempts: 0, of: 0, calls: 0 };
   const versions = new Map<string, number>();
   const sums = new Map<string, GroupSums>();
   let last: { readonly task: string; readonly own: GroupSums } | undefined;
@@ -65,6 +68,10 @@ export function* groupFigures({ counting, rows, attempts = 0, tasks = 0 }: Group
   let counted = 0;
   yield* each(counting, (row) => {
     counted += tokensOf(row);
+    const { drifts = 0 } = row.progress;
+    drift.calls += drifts;
+    if (drifts > 0) drift.attempts += 1;
+    if (row.state === 'ended' || drifts > 0) drift.of += 1;
     const newest = rangeOf(Object.values(row.progress.weights ?? {}).flat())?.[1];
     if (newest !== undefined) versions.set(newest, (versions.get(newest) ?? 0) + 1);
     if (last?.task !== row.task) {
@@ -83,7 +90,7 @@ export function* groupFigures({ counting, rows, attempts = 0, tasks = 0 }: Group
     if (signal === 'none') wasted.no_signal += own.tokens;
   }
   wasted.tries = all - counted;
-  return { groups, wasted, lost, versions: [...versions].sort(([a], [b]) => byVersion(a, b)) };
+  return { groups, wasted, lost, drift, versions: [...versions].sort(([a], [b]) => byVersion(a, b)) };
 }
 
 function addMember(own: GroupSums, row: RolloutRow, wasted: { excluded: number }): void {

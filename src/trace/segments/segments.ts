@@ -32,6 +32,9 @@ export interface Split {
   /** That token there, and in the prompt of this row; undefined at the end of the tokens. */
   readonly was: number | undefined;
   readonly is: number | undefined;
+  /** Their texts, if the endpoint told them. */
+  readonly was_text?: string;
+  readonly is_text?: string;
 }
 
 export interface Segment {
@@ -152,7 +155,18 @@ function newDraft(
             at: shared,
             was: before.ids[shared],
             is: prompt[shared],
+            ...textsAt(span, shared),
           },
+  };
+}
+
+function textsAt({ end }: ModelSpan, at: number): Pick<Split, 'was_text' | 'is_text'> {
+  const drift = end?.data.drift;
+  if (drift?.at !== at) return {};
+  const { was, is } = drift;
+  return {
+    ...(was?.text === undefined ? {} : { was_text: was.text }),
+    ...(is?.text === undefined ? {} : { is_text: is.text }),
   };
 }
 

@@ -18,11 +18,11 @@ export function splitText({ why }: Pick<Split, 'why'>): string {
   return SPLIT_TEXTS[why];
 }
 
-/**
- * Describes the first token that differs, by its IDs: records have no texts of tokens, which only the tokenizer could
- * tell.
- */
-export function firstDifferenceText({ at, was, is }: Pick<Split, 'at' | 'was' | 'is'>): string {
-  const side = (id: number | undefined): string => (id === undefined ? 'the end' : `ID ${id}`);
-  return `token ${count(at + 1)}: ${side(was)} in the segment before, ${side(is)} in this prompt`;
+/** Describes the first token that differs: by its text if the endpoint told it, otherwise by its ID. */
+export function firstDifferenceText({ at, was, is, was_text, is_text }: Omit<Split, 'why'>): string {
+  const side = (id: number | undefined, text: string | undefined): string => {
+    if (id === undefined) return 'the end';
+    return text === undefined ? `ID ${id}` : `${JSON.stringify(text)} (ID ${id})`;
+  };
+  return `token ${count(at + 1)}: ${side(was, was_text)} in the segment before, ${side(is, is_text)} in this prompt`;
 }

@@ -156,6 +156,8 @@ export const reportSchema = z.object({
   filtered: z.object({ groups: int, tokens: int }).default({ groups: 0, tokens: 0 }),
   /** Rollouts that infrastructure failures ended, of all that have ended, including tries that do not count. */
   lost: z.object({ rollouts: int, of: int }).default({ rollouts: 0, of: 0 }),
+  /** Attempts with calls whose prompts did not begin with the tokens before, of all that have ended, and such calls. */
+  drift: z.object({ attempts: int, of: int, calls: int }).default({ attempts: 0, of: 0, calls: 0 }),
   /** Attempts by the newest version of the weights that sampled them, from old to new. */
   versions: z.array(z.tuple([z.string(), int])).default([]),
   /** Reasons for null fields, by name: `cost`, `pass_at`, `pass_at.8`. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { tokenize } from '../../../src/demo/text/tokenizer.ts';
 import { type DemoServer, startDemoServer } from '../../support/demoServer.ts';
 
 const QUESTION = [
@@ -209,6 +210,14 @@ describe('the demo server', () => {
     const { tokens, count } = (await answer.json()) as { tokens: number[]; count: number };
     assert.equal(count, tokens.length);
     assert.deepEqual(tokens, (await whole({ ...BODY, return_token_ids: true })).prompt_token_ids);
+  });
+
+  it('decodes tokens, and refuses what is none', async () => {
+    const decoded = (tokens: unknown): Promise<Response> =>
+      fetch(`${server.url.replace(/\/v1$/, '')}/detokenize`, { method: 'POST', body: JSON.stringify({ tokens }) });
+    const { ids } = tokenize('Renew loan 17.');
+    assert.deepEqual(await (await decoded(ids)).json(), { prompt: 'Renew loan 17.' });
+    assert.equal((await decoded('none')).status, 400);
   });
 
   it('lists its one model', async () => {

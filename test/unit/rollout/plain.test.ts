@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { seedOf } from '../../../src/common/hash.ts';
+import type { ModelClient } from '../../../src/rollout/ports.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
 import { end, kinds, kit, NumberWorld, ScriptedModel, ScriptedTools, submission } from '../../support/rolloutKit.ts';
 
@@ -284,9 +285,17 @@ describe('a rollout', () => {
       { calls: [{ name: 'f' }], tokens: { prompt: [1, 2, 9], completion: [8] } },
       { text: '42' },
     ]);
-    const one = kit({ model, tools: new ScriptedTools({ f: { run: () => 1 } }) });
+    const decoding: ModelClient = {
+      complete: (request, context) => model.complete(request, context),
+      decode: (ids) => Promise.resolve(ids.map((id) => `<${id}>`)),
+    };
+    const one = kit({ model: decoding, tools: new ScriptedTools({ f: { run: () => 1 } }) });
     await one.run();
     const ends = one.recorder.of('model.end');
+    assert.deepEqual(
+      ends.map(({ data }) => data.drift),
+      [undefined, undefined, { at: 2, was: { id: 3, text: '<3>' }, is: { id: 9, text: '<9>' } }, undefined],
+    );
     const records = ends
       .slice(0, 3)
       .map((event) => JSON.parse(Buffer.from(one.recorder.blobs.get(event.data.tokens!.$blob)!).toString()) as unknown);

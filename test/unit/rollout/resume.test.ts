@@ -38,9 +38,9 @@ const SCRIPT: ScriptedReply[] = [
   },
   {
     calls: [...Array.from({ length: 8 }, () => ({ name: 'add', arguments: { n: 1 } })), { name: 'peek' }],
-    tokens: { prompt: [1, 2, 3, 4, 5, 6], completion: [7] },
+    tokens: { prompt: [1, 2, 3, 4, 5, 10], completion: [7] }, // drift: 10 instead of 6
   },
-  { text: 'It is 42.', tokens: { prompt: [1, 2, 3, 4, 5, 6, 7, 8], completion: [9] } },
+  { text: 'It is 42.', tokens: { prompt: [1, 2, 3, 4, 5, 10, 7, 8], completion: [9] } },
 ];
 const SUBMISSION = submission({ context: { reasoning: 'drop', tool_result_tokens: 20, overflow: 'fail' } });
 

@@ -17,6 +17,7 @@ export function GroupTiles({ view: { figures } }: { readonly view: BatchView }) 
       <WastedTile report={report} />
       <TailTile report={report} />
       <LostTile report={report} />
+      <DriftTile report={report} />
       <VersionsTile report={report} />
     </div>
   );
@@ -72,6 +73,19 @@ function LostTile({ report: { lost } }: TileProps) {
       warn={share > MAX_LOST_SHARE ? `More than ${100 * MAX_LOST_SHARE} % of the rollouts were lost` : undefined}
       title="Rollouts that infrastructure failures ended, with those that were tried again"
       text={`${count(lost.rollouts)} of ${plural(lost.of, 'rollout')} lost`}
+    />
+  );
+}
+
+function DriftTile({ report: { drift } }: TileProps) {
+  if (drift.attempts === 0) return null;
+  return (
+    <Tile
+      name="Drift"
+      value={tenth((100 * drift.attempts) / drift.of)}
+      unit="%"
+      title="Attempts with a prompt that continues the messages before it, but not their tokens"
+      text={`${plural(drift.calls, 'call')} in ${count(drift.attempts)} of ${plural(drift.of, 'attempt')}`}
     />
   );
 }

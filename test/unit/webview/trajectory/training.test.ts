@@ -26,7 +26,10 @@ suite('what a trainer makes of a call', () => {
     assert.equal(second?.number, 2);
     assert.ok(second.split !== undefined);
     assert.equal(splitText(second.split), 'the template writes the arguments of the last tool calls in another form');
-    assert.equal(firstDifferenceText(second.split), 'token 93: ID 936 in the segment before, ID 2000 in this prompt');
+    assert.equal(
+      firstDifferenceText(second.split),
+      'token 93: " \\"" (ID 936) in the segment before, "\\"" (ID 2000) in this prompt',
+    );
   });
 
   test('is the advantage of its rollout among the attempts of the task', () => {

@@ -42,6 +42,9 @@ export function splitTokens(): { readonly events: TraceEvent[]; readonly blobs: 
   const renew = (loan: number) => [{ name: 'renew_loan', args: { loan_id: loan, days: 7 }, result: { ok: true } }];
   step(s, 'I will start with 17.', renew(17), ref(first));
   step(s, 'Now 23.', renew(23), ref(second));
+  const end = s.events.findLast((event) => event.kind === 'model.end');
+  if (end?.kind === 'model.end')
+    end.data.drift = { at: 92, was: { id: 936, text: ' "' }, is: { id: 2_000, text: '"' } };
   const starts = s.events.filter(({ kind }) => kind === 'model.start');
   s.end();
   const records = {
