@@ -1,6 +1,7 @@
 /** Groups that a trainer requests from an open batch: bodies and replies of their routes. */
 import { z } from 'zod';
 import { ESTIMATORS } from '../trace/groups/advantages.ts';
+import { MAX_REPLAY_SHARE } from '../trace/groups/replay.ts';
 import { STALE_RULES } from '../trace/groups/staleness.ts';
 import { OUTCOMES } from '../trace/outcome.ts';
 import { taskRecord } from './task.ts';
@@ -21,6 +22,16 @@ const deadlineSeconds = z
   .positive('the deadline is in the past')
   .max(MAX_DEADLINE_SECONDS, 'a deadline is at most 30 days away');
 
+const replay = z.strictObject({
+  /** Batches of the store to take them from, in addition to this one. */
+  from: z.array(z.string().min(1).max(200)).max(20).default([]),
+  /** The largest share of the rollouts of a group that are replayed. */
+  share: z.number().positive().max(MAX_REPLAY_SHARE).default(0.25),
+  /** How many versions of the weights they may be behind. */
+  age: int.min(0).default(4),
+  only: z.literal('passed').default('passed'),
+});
+
 /** `createBatch {…, open: true, group}`: what its groups are unless their requests say otherwise. */
 export const groupSettings = z
   .strictObject({
@@ -40,6 +51,8 @@ export const groupSettings = z
     stale: z.enum(STALE_RULES).default('mark'),
     /** CEL over the members that count: a group for which it is false is delivered as unusable, without its rows. */
     filter: z.string().min(1).max(2_000).optional(),
+    /** Successes of earlier groups of the task that are delivered with a group in which no member passed. */
+    replay: replay.optional(),
     /** Gets each finished group as a POST, in addition to the feed. */
     callback: z
       .url({ protocol: /^https?$/, error: 'a callback is an http or https URL' })
@@ -116,6 +129,8 @@ export const groupRow = z.object({
   replaced: int,
   /** If the filter of its batch left it out when it was delivered: why, and the tokens of its members. */
   filtered: z.object({ why: z.string(), tokens: int }).optional(),
+  /** Rollouts of earlier groups that are delivered with it. */
+  replayed: int.optional(),
 });
 export type GroupRow = z.infer<typeof groupRow>;
 
@@ -162,6 +177,9 @@ export const cutMember = z.object({
 });
 export type CutMember = z.infer<typeof cutMember>;
 
+/** Where the row of a replayed rollout is from, and how many versions it is behind (null: none is known). */
+const replayedRow = z.object({ batch: z.string(), rollout: z.string(), behind: int.nullable() });
+
 /** A line of the feed. `rows`: as in an export of token groups, with the advantage of their rollout. */
 export const finishedGroup = z.object({
   schema: z.literal(1),
@@ -181,7 +199,10 @@ export const finishedGroup = z.object({
   /** Of the rewards of its members; null without members. */
   mean: z.number().nullable(),
   members: z.array(member),
-  rows: z.array(z.looseObject({ rollout: z.string(), advantage: z.number().nullable() })),
+  /** Those of the members, then those of replayed rollouts, which have `replayed`. */
+  rows: z.array(
+    z.looseObject({ rollout: z.string(), advantage: z.number().nullable(), replayed: replayedRow.optional() }),
+  ),
   excluded: z.array(excluded),
   cut: z.array(cutMember),
   replaced: int,

@@ -19,6 +19,17 @@ export interface GroupStore {
    * never changes, whoever asks. Throws `not_found`.
    */
   filterGroup(batch: string, group: string, filtered: FilteredGroup): Promise<FilteredGroup>;
+  /** Records what is replayed with a group that has ended. Returns what was recorded first. Throws `not_found`. */
+  replayGroup(batch: string, group: string, replayed: readonly ReplayedRollout[]): Promise<readonly ReplayedRollout[]>;
+  /**
+   * Returns the groups of a task of the dataset that ended before `before` (default: all), the newest first. Looks
+   * through the newest `limit` groups of the batch.
+   */
+  earlierGroups(
+    batch: string,
+    task: string,
+    page: { before?: number | undefined; limit: number },
+  ): Promise<FinishedGroupRecord[]>;
   /** Ends the groups of a batch whose deadline has passed. Returns the next deadline, by the database's clock. */
   expireGroups(batch: string): Promise<number | undefined>;
   /** Returns the next deadline of a batch, by the database's clock. */
@@ -49,6 +60,16 @@ export interface FinishedGroupRecord {
   readonly cut: readonly CutMember[];
   /** Absent until the filter of its batch was asked. */
   readonly filtered?: FilteredGroup;
+  /** Absent until it was looked for. */
+  readonly replayed?: readonly ReplayedRollout[];
+}
+
+/** A rollout of an earlier group that is delivered again. */
+export interface ReplayedRollout {
+  readonly batch: string;
+  readonly rollout: string;
+  /** How many versions of the weights it was behind at the first delivery; null: no version was known. */
+  readonly behind: number | null;
 }
 
 /** What a filter said about a group. */

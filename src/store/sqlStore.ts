@@ -5,7 +5,7 @@ import type { EventData, EventKind, RolloutEndStatus } from '../trace/schema.ts'
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { CollectableBlobs } from './blobs/content.ts';
-import type { FilteredGroup, FinishedGroupRecord, GroupRequest } from './groupStore.ts';
+import type { FilteredGroup, FinishedGroupRecord, GroupRequest, ReplayedRollout } from './groupStore.ts';
 import { Appender } from './logic/appender.ts';
 import * as batches from './logic/batches.ts';
 import { closeRollouts } from './logic/closing.ts';
@@ -199,6 +199,18 @@ export class SqlStore implements Store {
 
   filterGroup(batch: string, group: string, filtered: FilteredGroup): Promise<FilteredGroup> {
     return this.#sql.write((tx) => groups.filterGroup(tx, batch, group, filtered));
+  }
+
+  replayGroup(batch: string, group: string, replayed: readonly ReplayedRollout[]): Promise<readonly ReplayedRollout[]> {
+    return this.#sql.write((tx) => groups.replayGroup(tx, batch, group, replayed));
+  }
+
+  earlierGroups(
+    batch: string,
+    task: string,
+    page: { before?: number | undefined; limit: number },
+  ): Promise<FinishedGroupRecord[]> {
+    return this.#sql.read((db) => groups.earlierGroups(db, batch, task, page));
   }
 
   expireGroups(batch: string): Promise<number | undefined> {

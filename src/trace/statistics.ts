@@ -43,6 +43,8 @@ export interface ReportInput {
   readonly curriculum?: Report['curriculum'];
   /** What the filter of its groups left out. */
   readonly filtered?: Report['filtered'];
+  /** What was replayed with its groups. */
+  readonly replayed?: Report['replayed'];
   /** When the rows were read, for the rate; `ended` for an ended batch. */
   readonly at?: number | 'ended';
 }
@@ -163,6 +165,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     wasted: { ...wasted },
     curriculum: input.curriculum ?? null,
     filtered: input.filtered ?? { groups: 0, tokens: 0 },
+    replayed: input.replayed ?? { groups: 0, rollouts: 0 },
     lost: { ...lost },
     drift: { ...drift },
     versions: versions.map(([version, attempts]) => [version, attempts]),

@@ -44,6 +44,7 @@ function cells(row: GroupRow): string[] {
     [
       ...(row.why === undefined ? [] : [row.why]),
       ...(row.filtered === undefined ? [] : [row.filtered.why]),
+      ...(row.replayed === undefined ? [] : [`${row.replayed} of earlier groups replayed`]),
       ...replaced,
     ].join(' '),
   ];

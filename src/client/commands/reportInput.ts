@@ -16,11 +16,11 @@ export async function reportInput(
   signal: AbortSignal,
   rows?: Iterable<RolloutRow>,
 ): Promise<ReportInput> {
-  const [all, { levels, scenarios }, submitted, filtered] = await Promise.all([
+  const [all, { levels, scenarios }, submitted, delivered] = await Promise.all([
     rows === undefined ? Array.fromAsync(api.allRollouts(batch.batch, { all: 1 }, signal)) : [...rows],
     groupsOf(api, batch.batch, signal),
     batch.imported ? undefined : readSubmission(api, batch.submission, signal),
-    batch.groups === undefined ? undefined : filteredOf(api, batch.batch, signal),
+    batch.groups === undefined ? undefined : deliveredOf(api, batch.batch, signal),
   ]);
   const passesPerTask = submitted?.stop.passes_per_task;
   return {
@@ -38,7 +38,7 @@ export async function reportInput(
       : { attempts: batch.attempts }),
     ...(passesPerTask === undefined ? {} : { passesPerTask }),
     ...curriculumOf(batch),
-    ...(filtered === undefined ? {} : { filtered }),
+    ...delivered,
     perturb: perturbOf(submitted),
     ...judgeOf(submitted),
   };
@@ -84,15 +84,25 @@ async function groupsOf(
   return { levels, scenarios };
 }
 
-/** Returns how many groups the filter of a batch left out. */
-async function filteredOf(api: Api, batch: string, signal: AbortSignal): Promise<Report['filtered']> {
-  const sums = { groups: 0, tokens: 0 };
-  for await (const { filtered } of api.allGroups(batch, signal)) {
-    if (filtered === undefined) continue;
-    sums.groups += 1;
-    sums.tokens += filtered.tokens;
+/** Returns what the filter of a batch left out of its groups, and what was replayed with them. */
+async function deliveredOf(
+  api: Api,
+  batch: string,
+  signal: AbortSignal,
+): Promise<Pick<Report, 'filtered' | 'replayed'>> {
+  const left = { groups: 0, tokens: 0 };
+  const again = { groups: 0, rollouts: 0 };
+  for await (const { filtered, replayed } of api.allGroups(batch, signal)) {
+    if (filtered !== undefined) {
+      left.groups += 1;
+      left.tokens += filtered.tokens;
+    }
+    if (replayed !== undefined) {
+      again.groups += 1;
+      again.rollouts += replayed;
+    }
   }
-  return sums;
+  return { filtered: left, replayed: again };
 }
 
 /** Reads the submission of a batch. */

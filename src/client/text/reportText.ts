@@ -150,7 +150,7 @@ function totalsLines(report: Report, width: number): string[] {
 
 /** What a trainer can learn from the groups; nothing for a batch without rewards or with single attempts. */
 function groupLines(
-  { groups, wasted, filtered, tokens, lost, drift, versions, scored, attempts, tasks }: Report,
+  { groups, wasted, filtered, replayed, tokens, lost, drift, versions, scored, attempts, tasks }: Report,
   width: number,
 ): string[] {
   const lines: string[] = [];
@@ -167,6 +167,11 @@ function groupLines(
     lines.push(
       `filtered   ${plural(filtered.groups, 'group')} left out at the delivery, with ` +
         `${compact(filtered.tokens)} tokens`,
+    );
+  if (replayed.groups > 0)
+    lines.push(
+      `replayed   ${plural(replayed.rollouts, 'success', 'successes')} of earlier groups, with ` +
+        plural(replayed.groups, 'group'),
     );
   if (lost.rollouts > 0)
     lines.push(

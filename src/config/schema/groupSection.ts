@@ -1,11 +1,28 @@
 /** The `group` of a batch: what the groups are that a trainer requests of it. Keys are those of `createBatch.group`. */
 import { z } from 'zod';
+import { MAX_REPLAY_SHARE } from '../../trace/groups/replay.ts';
 import { STALE_RULES } from '../../trace/groups/staleness.ts';
-import { choice, fault, number, text, whole } from './values.ts';
+import { choice, fault, listOf, number, share, text, whole } from './values.ts';
 
 /** As in requests of groups. */
 const MAX_MEMBERS = 1024;
 const MAX_DEADLINE_SECONDS = 30 * 24 * 60 * 60;
+
+const replay = z
+  .strictObject({
+    from: listOf(text('b01hqz6k3v9m2x4p7t', 'the ID of a batch'), 'a list of batches', '[b01hqz6k3v9m2x4p7t]')
+      .optional()
+      .describe('Batches of the same store to take them from, in addition to this one.'),
+    share: share('25%').optional().describe('The largest share of the rollouts of a group. Default: 25%.'),
+    age: whole(0, 4).optional().describe('How many versions of the weights they may be behind. Default: 4.'),
+    only: choice(['passed']).optional().describe('Which attempts are replayed.'),
+  })
+  .superRefine(({ share: part }, context) => {
+    if (part !== undefined && (part === 0 || part > MAX_REPLAY_SHARE))
+      fault(context, `the share of replayed rollouts is not between 0 and ${MAX_REPLAY_SHARE}`, 'Write `share: 25%`.', {
+        path: ['share'],
+      });
+  });
 
 export const groupSection = z
   .strictObject({
@@ -37,6 +54,12 @@ export const groupSection = z
           'the members that count: `size`, `mean` and `spread` of the rewards, `tokens` (of all), and the shares ' +
           '`passed`, `truncated`, `duplicates` (equal to another one), `drift` (split by tokens), and ' +
           '`disagreement` (of scorers).',
+      ),
+    replay: replay
+      .optional()
+      .describe(
+        'Delivers successes of earlier groups of the same task, marked `replayed`, with a group in which no member ' +
+          'passed.',
       ),
   })
   .superRefine((section, context) => {

@@ -22,7 +22,11 @@ export async function createBatch(services: Services, request: CreateBatch): Pro
     throw new StudioError('conflict', `Batch ${request.batch} already exists with a different submission.`, {
       hint: 'Use another ID.',
     });
-  if (request.group !== undefined) checkGroups(request);
+  if (request.group !== undefined) {
+    checkGroups(request);
+    // Those of an existing batch may have been removed since.
+    if (existing === undefined) for (const batch of request.group.replay?.from ?? []) await recordOf(services, batch);
+  }
   await requireFiles(services, request.tasks);
   if (request.imported === undefined) await createRunnable(services, request, existing);
   else await createImported(services, request, request.imported);

@@ -4,6 +4,7 @@ import type { FinishedGroup, GroupSettings } from '../../protocol/groups.ts';
 import type { FinishedGroupRecord } from '../../store/groupStore.ts';
 import type { RolloutRecord, Store } from '../../store/store.ts';
 import { advantagesOf } from '../../trace/groups/advantages.ts';
+import { replayAdvantage } from '../../trace/groups/replay.ts';
 import { mean } from '../../trace/groups/spread.ts';
 import { stalenessOf } from '../../trace/groups/staleness.ts';
 import { whyExcludedOf } from '../../trace/groups/whyExcluded.ts';
@@ -11,13 +12,14 @@ import { type TrainingRow, trainingOutcomeOf, trainingRows } from '../../trace/s
 import type { RolloutRow } from '../../trace/summary.ts';
 import { groupCursor } from './cursor.ts';
 import { filterMembers } from './filter.ts';
+import { replaysFor } from './replay.ts';
 import { readTrajectory } from './trajectory.ts';
 
 /** Members that are read at the same time. */
 const AT_A_TIME = 4;
 
 /** How groups are delivered now. */
-export interface Delivery extends Pick<GroupSettings, 'estimator' | 'max_versions' | 'stale' | 'filter'> {
+export interface Delivery extends Pick<GroupSettings, 'estimator' | 'max_versions' | 'stale' | 'filter' | 'replay'> {
   /** Returns the current version of the weights of an agent. */
   readonly versionOf: (agent: string) => number | undefined;
 }
@@ -29,7 +31,7 @@ export interface Delivery extends Pick<GroupSettings, 'estimator' | 'max_version
 export async function* groupText(
   store: Store,
   record: FinishedGroupRecord,
-  { estimator, versionOf, filter, ...staleness }: Delivery,
+  { estimator, versionOf, filter, replay, ...staleness }: Delivery,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
   const { row, rev, cut } = record;
@@ -82,14 +84,25 @@ export async function* groupText(
     for (const { why } of left_out) leftOut[why] = (leftOut[why] ?? 0) + 1;
     return rows;
   };
-  const all: AsyncIterable<readonly TrainingRow[]> = Readable.from(isDropped ? [] : members).map(read, {
-    concurrency: AT_A_TIME,
-    signal,
-  });
+  const delivered = isDropped ? [] : members;
+  const memberRows = members.map(({ row: member }) => member);
+  const replays =
+    replay === undefined || !head.usable ? [] : await replaysFor(store, record, memberRows, replay, versionOf);
+  const all: AsyncIterable<readonly TrainingRow[]> = Readable.from([
+    ...delivered,
+    ...replays.map((one) => one.record),
+  ]).map(read, { concurrency: AT_A_TIME, signal });
+  const marks = [
+    ...delivered.map((_member, index) => ({ advantage: advantages[index] ?? null })),
+    ...replays.map(({ record: { row: other }, batch, rollout, behind }) => ({
+      advantage: replayAdvantage(estimator, rewards, other.progress.reward ?? null),
+      replayed: { batch, rollout, behind },
+    })),
+  ];
   let index = 0;
   for await (const rows of all) {
-    const advantage = advantages[index++] ?? null;
-    const texts = rows.map((one) => JSON.stringify({ ...one, advantage }));
+    const mark = marks[index++];
+    const texts = rows.map((one) => JSON.stringify({ ...one, ...mark }));
     if (texts.length === 0) continue;
     yield `${isFirst ? '' : ','}${texts.join(',')}`;
     isFirst = false;

@@ -154,6 +154,8 @@ export const reportSchema = z.object({
     .default(null),
   /** Groups that the filter of the batch left out when they were delivered, and the tokens of their members. */
   filtered: z.object({ groups: int, tokens: int }).default({ groups: 0, tokens: 0 }),
+  /** Groups that were delivered with rollouts of earlier groups, and how many of these. */
+  replayed: z.object({ groups: int, rollouts: int }).default({ groups: 0, rollouts: 0 }),
   /** Rollouts that infrastructure failures ended, of all that have ended, including tries that do not count. */
   lost: z.object({ rollouts: int, of: int }).default({ rollouts: 0, of: 0 }),
   /** Attempts with calls whose prompts did not begin with the tokens before, of all that have ended, and such calls. */

@@ -285,6 +285,42 @@ export function groupTests(subject: Subject): void {
       await assert.rejects(store.filterGroup(batch, 'none', left), (error) => StudioError.is(error, 'not_found'));
     });
 
+    it('find earlier groups of their task, and keep what was replayed with them', async () => {
+      const [store, other] = [subject.store(), subject.other()];
+      const { batch, session } = await groupBatch(store);
+      const whole = task('t0', { answer: 'of the trainer' });
+      for (const [name, of] of [
+        ['a', 't0'],
+        ['b', 't1'],
+        ['c', whole],
+        ['d', 't0'],
+      ] as const) {
+        await store.addGroup(batch, name, request({ task: of }));
+        for (const lease of await store.lease(session, 2)) await finish(store, batch, lease, {});
+      }
+      await store.addGroup(batch, 'open', request());
+      const names = async (page: { before?: number; limit: number }): Promise<string[]> =>
+        (await other.earlierGroups(batch, 't0', page)).map(({ row }) => row.group);
+      const ended = await store.finishedGroups(batch, 0, 10);
+      const rev = (group: string): number => ended.find(({ row }) => row.group === group)!.rev;
+      assert.deepEqual(await names({ limit: 10 }), ['d', 'c', 'a']);
+      assert.deepEqual(await names({ before: rev('d'), limit: 10 }), ['c', 'a']);
+      assert.deepEqual(await names({ before: rev('d'), limit: 2 }), ['c'], 'looks through two groups');
+      assert.deepEqual(await names({ before: rev('a'), limit: 10 }), []);
+      await assert.rejects(other.earlierGroups('b0', 't0', { limit: 1 }), (error) =>
+        StudioError.is(error, 'not_found'),
+      );
+
+      const chosen = [{ batch, rollout: ended[0]!.members[0]!, behind: null }];
+      assert.deepEqual(await store.replayGroup(batch, 'd', chosen), chosen);
+      assert.deepEqual(await other.replayGroup(batch, 'd', []), chosen, 'the first answer stays');
+      await store.filterGroup(batch, 'd', { why: null, tokens: 3 });
+      assert.deepEqual(await store.replayGroup(batch, 'c', []), []);
+      const [c, d] = await other.finishedGroups(batch, rev('b'), 10);
+      assert.deepEqual([c!.replayed, d!.replayed, d!.filtered?.tokens, d!.rev], [[], chosen, 3, rev('d')]);
+      assert.deepEqual([c!.row.replayed, d!.row.replayed], [undefined, 1]);
+    });
+
     it('run by priority, then in order of their requests', async () => {
       const store = subject.store();
       const { batch, session } = await groupBatch(store);

@@ -1,7 +1,7 @@
 /** The rows of groups that trainers request. They are changed only under the lock of their batch. */
 import { type CutMember, GROUP_STATES, type GroupRow, type GroupState } from '../../../protocol/groups.ts';
 import { datasetId, type TaskRecord } from '../../../trace/task.ts';
-import type { FilteredGroup, FinishedGroupRecord, GroupRequest } from '../../groupStore.ts';
+import type { FilteredGroup, FinishedGroupRecord, GroupRequest, ReplayedRollout } from '../../groupStore.ts';
 import { int, intOr, quote, stored, text, textOr, unquote } from '../../sql/row.ts';
 import { TRAINER_GROUP } from '../../sql/schema.ts';
 import type { Row, Transaction } from '../../sql/sql.ts';
@@ -15,6 +15,7 @@ export interface GroupResult {
   readonly cut: readonly CutMember[];
   /** Set at the first delivery. */
   readonly filtered?: FilteredGroup;
+  readonly replayed?: readonly ReplayedRollout[];
 }
 
 export interface Group {
@@ -93,7 +94,7 @@ export async function saveGroups(tx: Transaction, groups: readonly Group[]): Pro
 /** Returns the public part of a group. */
 export function groupRow(batch: string, group: Group): GroupRow {
   const { task } = group.request;
-  const filtered = group.result?.filtered;
+  const { filtered, replayed = [] } = group.result ?? {};
   return {
     batch,
     group: group.name,
@@ -114,6 +115,7 @@ export function groupRow(batch: string, group: Group): GroupRow {
     ...(filtered === undefined || filtered.why === null
       ? {}
       : { filtered: { why: filtered.why, tokens: filtered.tokens } }),
+    ...(replayed.length === 0 ? {} : { replayed: replayed.length }),
   };
 }
 

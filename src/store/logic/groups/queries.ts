@@ -1,12 +1,20 @@
 import { StudioError } from '../../../common/errors.ts';
 import type { GroupPage } from '../../../protocol/groups.ts';
-import type { FilteredGroup, FinishedGroupRecord } from '../../groupStore.ts';
+import type { FilteredGroup, FinishedGroupRecord, ReplayedRollout } from '../../groupStore.ts';
 import { int, intOr, text } from '../../sql/row.ts';
 import { GROUP_CALLBACK } from '../../sql/schema.ts';
 import type { Reader, Transaction, Value } from '../../sql/sql.ts';
 import { type Batch, batchId, lockBatch } from '../batchState.ts';
 import { Ledger } from '../ledger.ts';
-import { finishedRecord, type Group, groupRow, readGroup, SELECT_GROUP, saveGroups } from './groupState.ts';
+import {
+  finishedRecord,
+  type Group,
+  type GroupResult,
+  groupRow,
+  readGroup,
+  SELECT_GROUP,
+  saveGroups,
+} from './groupState.ts';
 
 /** See `Store.groups`. */
 export async function listGroups(
@@ -62,16 +70,53 @@ export async function filterGroup(
   group: string,
   filtered: FilteredGroup,
 ): Promise<FilteredGroup> {
+  return (await recordOnce(tx, name, group, { filtered })).filtered ?? filtered;
+}
+
+/** See `Store.replayGroup`. */
+export async function replayGroup(
+  tx: Transaction,
+  name: string,
+  group: string,
+  replayed: readonly ReplayedRollout[],
+): Promise<readonly ReplayedRollout[]> {
+  return (await recordOnce(tx, name, group, { replayed })).replayed ?? replayed;
+}
+
+/** Adds to the result of a group what it does not have yet. Its `rev` stays: it is the cursor of the feed. */
+async function recordOnce(
+  tx: Transaction,
+  name: string,
+  group: string,
+  added: Pick<GroupResult, 'filtered' | 'replayed'>,
+): Promise<GroupResult> {
   const { found } = await lockGroup(tx, name, group);
   if (found.result === null)
     throw new StudioError('conflict', `Group ${group} of batch ${name} has not ended.`, {
       hint: 'Read it in the feed when it has.',
     });
-  if (found.result.filtered !== undefined) return found.result.filtered;
-  // Its `rev` stays: it is the cursor of the feed.
-  found.result = { ...found.result, filtered };
+  found.result = { ...added, ...found.result };
   await saveGroups(tx, [found]);
-  return filtered;
+  return found.result;
+}
+
+/** See `Store.earlierGroups`. */
+export async function earlierGroups(
+  db: Reader,
+  name: string,
+  task: string,
+  { before, limit }: { before?: number | undefined; limit: number },
+): Promise<FinishedGroupRecord[]> {
+  const rows = await db.all(
+    `${SELECT_GROUP} WHERE g.batch = ? AND g.rev IS NOT NULL AND g.rev < ? ORDER BY g.rev DESC LIMIT ?`,
+    await batchId(db, name),
+    before ?? Number.MAX_SAFE_INTEGER,
+    limit,
+  );
+  return rows.flatMap((row) => {
+    const record = finishedRecord(name, readGroup(row));
+    return record?.row.task === task ? [record] : [];
+  });
 }
 
 async function lockGroup(tx: Transaction, name: string, group: string): Promise<{ batch: Batch; found: Group }> {
