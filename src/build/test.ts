@@ -47,8 +47,11 @@ const SHARDED = new Set(['unit']);
 const DEEP = 'deep';
 const DEEP_TAG = '@deep';
 const TAGGED: readonly string[] = ['contract', 'process'];
-/** A kit may have to install and start its counterpart first. */
-const FILE_TIMEOUT_MS = { usual: 20 * 60_000, kit: 30 * 60_000 } as const;
+/**
+ * A file of many must not hold up the others for long if it hangs. Files that share a process or a browser take longer
+ * together, and a kit may have to install and start its counterpart first.
+ */
+const FILE_TIMEOUT_MS = { short: 10 * 60_000, usual: 20 * 60_000, kit: 30 * 60_000 } as const;
 /** Folders of suites that differ from the suite's name. */
 const FOLDERS: Readonly<Record<string, string>> = { vscode: 'e2e' };
 const CLUSTER = 'cluster';
@@ -63,7 +66,8 @@ const TIMES = path.join(root, 'test', '.out', 'times.json');
 
 function runFiles(name: string, files: readonly string[], concurrency = CONCURRENCY[name] ?? 1): Promise<FileResults> {
   const isKit = Object.values(KITS).some(({ suite }) => suite === name);
-  const options = { concurrency, timeoutMs: isKit ? FILE_TIMEOUT_MS.kit : FILE_TIMEOUT_MS.usual };
+  const kind = isKit ? 'kit' : TAGGED.includes(name) ? 'short' : 'usual';
+  const options = { concurrency, timeoutMs: FILE_TIMEOUT_MS[kind] };
   if (SHARDED.has(name)) return runInShards(files, options);
   if (name === DEEP) return runInProcesses(files, { ...options, tag: { name: DEEP_TAG, run: 'only' } });
   if (TAGGED.includes(name)) return runInProcesses(files, { ...options, tag: { name: DEEP_TAG, run: 'others' } });

@@ -19,6 +19,9 @@ import { sessionTests } from './store/sessions.ts';
 import { settlingTests } from './store/settling.ts';
 import type { Subject } from './store/suite.ts';
 
+/** Less than that of a file, so that a test that hangs is named. */
+const TIMEOUT_MS = 8 * 60_000;
+
 const SUITES = [
   batchTests,
   appendTests,
@@ -32,7 +35,7 @@ const SUITES = [
   blobTests,
 ];
 
-describe('store contract: SQLite', () => {
+describe('store contract: SQLite', { timeout: TIMEOUT_MS }, () => {
   let folder: string;
   let store: Store;
   const opened: Store[] = [];
@@ -58,7 +61,7 @@ describe('store contract: SQLite', () => {
   for (const suite of SUITES) suite(subject);
 });
 
-describe('store contract: PostgreSQL, two servers', () => {
+describe('store contract: PostgreSQL, two servers', { timeout: TIMEOUT_MS }, () => {
   let postgres: TestPostgres;
   let store: Store;
   let other: Store;

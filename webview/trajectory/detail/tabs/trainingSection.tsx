@@ -26,7 +26,7 @@ export function TrainingSection({
               <dt>Begins because</dt>
               <dd>{splitText(segment.split)}</dd>
             </div>
-            <div title="IDs: the record has no texts of tokens">
+            <div title="The text of a token is known if the endpoint decoded it">
               <dt>First difference</dt>
               <dd>{firstDifferenceText(segment.split)}</dd>
             </div>
