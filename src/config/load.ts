@@ -3,11 +3,13 @@
  * through `Files`, so it also runs in the language server and in tests.
  */
 import { StudioError } from '../common/errors.ts';
+import { compileStop } from '../trace/query/stopCondition.ts';
 import type { Files } from './files.ts';
 import { type AgentParts, type LoadedAgent, readAgent, withMembers } from './load/agent.ts';
 import { type DatasetLook, readDataset } from './load/dataset.ts';
 import { checkGroup } from './load/group.ts';
 import { checkNeeds } from './load/needs.ts';
+import { reportExpression } from './load/perturb.ts';
 import { checkPlaceholders } from './load/placeholders.ts';
 import { type PromptText, Reading } from './load/reading.ts';
 import { checkScorer, type LoadedScorer, readScorer } from './load/scorer.ts';
@@ -235,12 +237,23 @@ function checkTogether(reading: Reading, parsed: ParsedFile, value: Partial<Batc
       fixes: [{ do: 'replace', text: String(attempts) }],
     });
   }
+  if (stop?.rollout !== undefined) checkStop(reading, parsed, stop.rollout);
   if (notify !== undefined && !notify.url.includes('${env:') && !/^https?:\/\/[^\s/]+/.test(notify.url)) {
     reading.report(parsed, ['notify', 'url'], {
       code: 'value',
       message: '`notify.url` must be an http or https URL',
       hint: 'For example, write `https://example.org/hook`.',
     });
+  }
+}
+
+/** Reports a condition that does not compile, where its error is. */
+function checkStop(reading: Reading, parsed: ParsedFile, condition: string): void {
+  try {
+    compileStop(condition);
+  } catch (error) {
+    if (!StudioError.is(error)) throw error;
+    reportExpression(reading, parsed, ['stop', 'rollout'], condition, error);
   }
 }
 

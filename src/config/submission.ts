@@ -176,6 +176,7 @@ export const submission = z.object({
     /** Share of finished attempts that did not pass, from 0 to 1; checked from the 20th on. */
     failures: z.number().optional(),
     tokens: z.number().int().optional(),
+    rollout: z.string().optional(), // CEL
   }),
   retry: z.object({ infrastructure: z.number().int() }),
   order: z.enum(['breadth', 'depth']),

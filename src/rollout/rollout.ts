@@ -3,6 +3,7 @@ import { agentAt, agentsOf, type SubmittedAgent } from '../config/submission.ts'
 import type { Breakpoint } from '../protocol/commands.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { TrajectoryModel } from '../trace/model.ts';
+import { compileStop } from '../trace/query/stopCondition.ts';
 import type { EventData } from '../trace/schema.ts';
 import { closeSpans, lostSessions } from './act/takeover.ts';
 import { endingOf, type RolloutEnding } from './ending.ts';
@@ -254,7 +255,12 @@ export class Rollout {
     const world = await this.#openWorld(running);
     if (world !== undefined) this.#opened.world = world;
     running.onDiverged = () => world?.forget();
-    const limits = (this.#limits = new Limits(submission.agent.limits, watch));
+    const { rollout: condition } = submission.stop;
+    const rolloutStop =
+      condition === undefined
+        ? undefined
+        : { condition: compileStop(condition), recordedSteps: running.history.lastStep };
+    const limits = (this.#limits = new Limits(submission.agent.limits, watch, rolloutStop));
     const factory = new AgentFactory({ ...running, job, ports, life: this.#life, limits, hosts, world });
     this.#opened.factory = factory;
     this.#checkSessions(running, factory);

@@ -12,6 +12,7 @@ const LIMITS: Readonly<Record<LimitKind, string>> = {
   steps: 'step limit',
   seconds: 'time limit',
   tokens: 'token limit',
+  condition: 'stop condition',
 };
 
 /** Labels of error classes, as they follow the name of a tool or stand alone. */

@@ -202,6 +202,7 @@ function applyEnd(row: Progress, event: EventOf<'rollout.end'>): void {
   if (error !== undefined) {
     row.error_class = error.class;
     row.error_message = error.message.slice(0, ERROR_TEXT);
+    if (error.limit !== undefined) row.limit = error.limit;
   }
   if (passed === true) delete row.cause;
   else if (error !== undefined) row.cause = causeOfEnding(error);

@@ -59,12 +59,17 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
   const tally = new Tally();
   const counting = yield* attemptRows(input.rows);
   const live = { running: 0, held: 0 };
+  const stops = { attempts: 0, tokens: 0 };
   const values = new ValueTally();
   yield* each(counting, (row) => {
     const attempt = attemptOf(row);
     tally.add(attempt);
     values.add(attempt, row.progress.reward, input.levels?.get(row.task));
     if (row.state === 'running' || row.state === 'held') live[row.state] += 1;
+    if (row.progress.limit === 'condition') {
+      stops.attempts += 1;
+      stops.tokens += row.progress.input_tokens + row.progress.output_tokens;
+    }
   });
   const perHour = input.at === undefined ? undefined : yield* endedPerHour(yield* timesOf(counting), input.at);
   const usage = new Usage();
@@ -126,6 +131,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     passed: tally.passed,
     failed: scored - tally.passed,
     truncated: tally.truncated,
+    stopped: stops,
     solved,
     pass_at: stopped ? null : tables.pass_at,
     tasks_at: tables.tasks_at,

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { calledTools } from './schema/calls.ts';
+import { limitKind } from './schema/errors.ts';
 import { faultCounts } from './schema/faults.ts';
 import { predictedTools } from './schema/prediction.ts';
 import { rateCounts } from './schema/rates.ts';
@@ -112,6 +113,8 @@ export const progress = z.object({
   verdicts: z.record(z.string(), verdict).optional(),
   error_class: errorClass.optional(),
   error_message: z.string().optional(),
+  /** Of class `limit`: which one. */
+  limit: limitKind.optional(),
   /** Why it did not pass. */
   cause: cause.optional(),
   /** Calls in progress, by seq of their start. */

@@ -124,6 +124,11 @@ function totalsLines(report: Report, width: number): string[] {
     const text = curriculumText(report.curriculum);
     lines.push(`curriculum ${text}${saved === null || saved === 0 ? '' : `: ${plural(saved, 'attempt')} saved`}`);
   }
+  const { stopped } = report;
+  if (stopped.attempts > 0)
+    lines.push(
+      `stopped    ${plural(stopped.attempts, 'attempt')} by stop.rollout, after ${compact(stopped.tokens)} tokens`,
+    );
   lines.push(...groupLines(report, width));
   const outcomes = outcomeCounts(report.by_outcome).map(({ name, attempts }) => `${name} ${attempts}`);
   lines.push(...listLine('outcomes', outcomes, width));

@@ -154,6 +154,13 @@ export const batchFile = z.strictObject({
         .optional()
         .describe('Ends the batch when this share of the finished attempts did not pass. Checked from the 20th on.'),
       tokens: amount('50M').optional().describe('Ends the batch when it has used this many tokens.'),
+      rollout: text("'repeats > 3 || usage.tokens > 50000'", 'a condition in CEL')
+        .optional()
+        .describe(
+          'Ends a rollout as truncated if this condition in CEL is true after a step. Variables: `steps`, `calls` and ' +
+            '`errors` (tool calls, and failed ones), `repeats` (how often the newest call was made before, in a row and ' +
+            'with the same arguments), `ms`, and `usage.tokens`, `usage.input_tokens`, and `usage.output_tokens`.',
+        ),
     })
     .prefault({})
     .describe('When to stop early, to avoid unnecessary cost.'),

@@ -128,7 +128,7 @@ export class Agent {
     limits.step();
     const done = await model.call(context, modelTools);
     const { usage } = done.end;
-    if (usage !== undefined) limits.addTokens(usage.input_tokens + usage.output_tokens);
+    if (usage !== undefined) limits.addUsage(usage);
     return done;
   }
 
@@ -157,12 +157,13 @@ export class Agent {
    * Makes the calls; returns the end if one of them ends the work: a successful answer tool or handoff.
    */
   async #useTools(calls: readonly ToolCallPart[]): Promise<AgentEnd | undefined> {
-    const { agent, path, log, context, model, tools, handoffs } = this.#parts;
+    const { agent, path, log, context, limits, model, tools, handoffs } = this.#parts;
     const finished = await tools.turn(calls, model.calls, model.step);
     let result: AgentEnd | undefined;
     for (const call of finished) {
       const { message, end } = call.done;
       if (message !== undefined) context.push(shortened(message, agent.context, log, path));
+      limits.addCall(path, call.part.name, call.arguments, end.status !== 'ok');
       if (end.status !== 'ok') continue;
       const handTo = handoffs.get(call.part.name);
       if (handTo !== undefined) result ??= { handTo, message: handoffMessage(call.arguments) };

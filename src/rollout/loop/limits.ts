@@ -1,6 +1,9 @@
+import type { Json } from '../../common/json.ts';
 import { plural } from '../../common/text.ts';
 import type { SubmittedAgent } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
+import { RunningCounter, type StopCondition } from '../../trace/query/stopCondition.ts';
+import type { Usage } from '../../trace/schema.ts';
 import type { Time } from '../time.ts';
 
 /**
@@ -133,20 +136,34 @@ export class Counter {
 export interface Allowance {
   /** Counts a model call that is about to start. Throws class `limit` if the limit is reached. */
   step(): void;
-  addTokens(tokens: number): void;
+  addUsage(usage: Usage): void;
+  /** Counts a tool call that has ended. `agent`: instance path of the agent that made it. */
+  addCall(agent: string, name: string, args: Json, failed: boolean): void;
 }
 
-/** The limits of an agent. Steps and tokens are checked before each model call; seconds interrupt the work. */
+/** The `stop.rollout` of a batch. */
+interface RolloutStop {
+  readonly condition: StopCondition;
+  /** Number of the newest step in the record: what was begun before is never ended. */
+  readonly recordedSteps: number;
+}
+
+/**
+ * The limits of an agent, and the condition that ends its rollout. Steps, tokens, and the condition are checked before
+ * each model call; seconds interrupt the work.
+ */
 export class Limits implements Allowance {
   readonly #limits: SubmittedAgent['limits'];
   readonly #watch: Stopwatch;
+  readonly #stop: RolloutStop | undefined;
+  readonly #counter = new RunningCounter();
   #steps = 0;
-  #tokens = 0;
   #endWait: (() => void) | undefined;
 
-  constructor(limits: SubmittedAgent['limits'], watch: Stopwatch) {
+  constructor(limits: SubmittedAgent['limits'], watch: Stopwatch, stop?: RolloutStop) {
     this.#limits = limits;
     this.#watch = watch;
+    this.#stop = stop;
   }
 
   /** Calls `reached` once the active seconds are used up, or immediately if they already are. */
@@ -169,17 +186,31 @@ export class Limits implements Allowance {
       throw new ClassedError('limit', `The limit of ${plural(this.#limits.steps, 'step')} was reached.`, {
         limit: 'steps',
       });
-    if (this.#tokens >= this.#limits.tokens) {
-      throw new ClassedError(
-        'limit',
-        `The limit of ${this.#limits.tokens} tokens was reached: ${this.#tokens} were used.`,
-        { limit: 'tokens' },
-      );
+    const { tokens } = this.#counter;
+    if (tokens >= this.#limits.tokens) {
+      throw new ClassedError('limit', `The limit of ${this.#limits.tokens} tokens was reached: ${tokens} were used.`, {
+        limit: 'tokens',
+      });
     }
+    this.#checkStop();
     this.#steps++;
   }
 
-  addTokens(tokens: number): void {
-    this.#tokens += tokens;
+  addUsage(usage: Usage): void {
+    this.#counter.addUsage(usage);
+  }
+
+  addCall(agent: string, name: string, args: Json, failed: boolean): void {
+    this.#counter.addCall(agent, name, args, failed);
+  }
+
+  /** Throws class `limit` if the condition is true after the newest step. */
+  #checkStop(): void {
+    if (this.#stop === undefined || this.#steps === 0 || this.#steps < this.#stop.recordedSteps) return;
+    const { condition } = this.#stop;
+    if (!condition.test(this.#counter.values(this.#steps, this.#watch.activeMs))) return;
+    throw new ClassedError('limit', `stop.rollout: ${condition.text} was true after step ${this.#steps}.`, {
+      limit: 'condition',
+    });
   }
 }

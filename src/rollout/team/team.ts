@@ -93,7 +93,8 @@ export class Team {
           throw error;
         }
       },
-      addTokens: (tokens) => limits.addTokens(tokens),
+      addUsage: (usage) => limits.addUsage(usage),
+      addCall: (...call) => limits.addCall(...call),
     };
     const { end } = await this.#work(
       agent.name,

@@ -1,6 +1,7 @@
 import { plural } from '../../common/text.ts';
 import type { SubmittedAgent } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
+import type { Usage } from '../../trace/schema.ts';
 import type { Allowance, Stopwatch } from '../loop/limits.ts';
 import type { Stop } from '../stop.ts';
 
@@ -70,8 +71,12 @@ export class Turn implements Budget {
     this.#steps++;
   }
 
-  addTokens(tokens: number): void {
-    this.#tokens += tokens;
-    this.#parent.addTokens(tokens);
+  addUsage(usage: Usage): void {
+    this.#tokens += usage.input_tokens + usage.output_tokens;
+    this.#parent.addUsage(usage);
+  }
+
+  addCall(...call: Parameters<Allowance['addCall']>): void {
+    this.#parent.addCall(...call);
   }
 }

@@ -125,7 +125,7 @@ export class ToolCaller {
     const fatal =
       errors.find((error) => error.class === 'infrastructure') ??
       errors.find((error) => error.class === 'limit' || error.class === 'cancelled');
-    if (fatal !== undefined) throw new ClassedError(fatal.class, fatal.message);
+    if (fatal !== undefined) throw new ClassedError(fatal.class, fatal.message, { limit: fatal.limit });
     return finished;
   }
 

@@ -22,8 +22,8 @@ export type ErrorClass = z.infer<typeof errorClass>;
 export const place = z.object({ file: z.string(), line: int.min(1), column: int.min(1) });
 export type Place = z.infer<typeof place>;
 
-/** What a limit bounds. */
-const limitKind = z.enum(['steps', 'seconds', 'tokens']);
+/** What a limit bounds; `condition`: the `stop.rollout` of the batch. */
+export const limitKind = z.enum(['steps', 'seconds', 'tokens', 'condition']);
 export type LimitKind = z.infer<typeof limitKind>;
 
 export const traceError = z.object({

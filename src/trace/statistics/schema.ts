@@ -61,6 +61,8 @@ export const reportSchema = z.object({
   failed: int,
   /** Ended by a limit; also included in the other counts. */
   truncated: int,
+  /** Of `truncated`: by the `stop.rollout` of the batch, and the tokens that they had used. */
+  stopped: z.object({ attempts: int, tokens: int }).default({ attempts: 0, tokens: 0 }),
   /** Tasks with at least one passed attempt. */
   solved: int,
   /** Unbiased pass@k: mean over the tasks with at least k scored attempts. */
