@@ -157,9 +157,10 @@ export const batchFile = z.strictObject({
       rollout: text("'repeats > 3 || usage.tokens > 50000'", 'a condition in CEL')
         .optional()
         .describe(
-          'Ends a rollout as truncated if this condition in CEL is true after a step. Variables: `steps`, `calls` and ' +
-            '`errors` (tool calls, and failed ones), `repeats` (how often the newest call was made before, in a row and ' +
-            'with the same arguments), `ms`, and `usage.tokens`, `usage.input_tokens`, and `usage.output_tokens`.',
+          'Ends a rollout as truncated if this condition in CEL is true after a step. Variables: `steps`, `calls` ' +
+            'and `errors` (tool calls, and failed ones), `repeats` (how often the newest call was made before, in a ' +
+            'row and with the same arguments), `ms`, `usage.tokens`, `usage.input_tokens`, and ' +
+            '`usage.output_tokens`.',
         ),
     })
     .prefault({})

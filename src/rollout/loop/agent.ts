@@ -49,8 +49,8 @@ export interface AgentParts {
 export type AgentEnd = { readonly answer: Json } | { readonly handTo: string; readonly message: string };
 
 /**
- * The loop of one agent: model call, tool calls, model call, … until it answers. It accesses time, randomness, and the
- * environment only through `act`, so that running it again over a prefix has the same result.
+ * The loop of one agent: model call, tool calls, model call, … until it answers. It accesses time, randomness, and
+ * the environment only through `act`, so that running it again over a prefix has the same result.
  */
 export class Agent {
   readonly #parts: AgentParts;

@@ -325,22 +325,6 @@ describe('contradictions and missing references', () => {
       ],
     ],
     [
-      'an unknown variable in the condition that stops a rollout',
-      batchWith('tokens: 50M }', "tokens: 50M, rollout: 'steps > 3 && repeat > 2' }"),
-      [
-        'batches/nightly.batch.yaml:8:80: column 14 of `rollout`: there is no variable "repeat" — Write a CEL ' +
-          'expression over steps, calls, repeats, errors, ms, usage, such as repeats > 3 || usage.tokens > 50000.',
-      ],
-    ],
-    [
-      'a condition that stops every rollout',
-      batchWith('tokens: 50M }', "tokens: 50M, rollout: 'true' }"),
-      [
-        'batches/nightly.batch.yaml:8:67: column 1 of `rollout`: The expression is the same for every rollout, ' +
-          'because it uses no variable — Compare a value with a number, for example repeats > 3.',
-      ],
-    ],
-    [
       'a duplicate tool',
       agentWith(
         '  - builtin',
