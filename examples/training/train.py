@@ -49,12 +49,12 @@ class Loop:
         self.stage("demonstrations", self.demonstrate)
         self.stage("warm", self.warm_start)
         model = "warm"
-        self.stage("warm-heldout", lambda: self.measure("warm", baseline="base"))
+        self.stage("warm-heldout", lambda: self.measure("warm", before="base"))
         for number in range(1, self.args.rounds + 1):
             before, model = model, f"round-{number}"
             self.stage(f"{model}-practice", lambda: self.practice(before, number))
             self.stage(model, lambda: self.improve(before, number))
-            self.stage(f"{model}-heldout", lambda: self.measure(model, baseline="base"))
+            self.stage(f"{model}-heldout", lambda: self.measure(model, before=before))
         (self.work / "results.md").write_text(self.table())
         print(self.table())
 
@@ -124,13 +124,15 @@ class Loop:
             ),
         )
 
-    def measure(self, model: str, baseline: str | None = None) -> dict:
+    def measure(self, model: str, before: str | None = None) -> dict:
         with self.serving(model) as environment:
             report = self.batch("heldout", [], environment)
-        if baseline is not None:
-            other = self.figures(f"{baseline}-heldout")["batch"]
-            report["versus"] = self.rollout("report", report["batch"], "--baseline", other, "--json")
+        if before is not None:
+            report["versus"] = {other: self.versus(report["batch"], other) for other in {"base", before}}
         return report
+
+    def versus(self, batch: str, other: str) -> dict:
+        return self.rollout("report", batch, "--baseline", self.figures(f"{other}-heldout")["batch"], "--json")
 
     # Means
 
@@ -194,8 +196,9 @@ class Loop:
 
     def table(self) -> str:
         names = ["base", "warm", *(f"round-{number}" for number in range(1, self.args.rounds + 1))]
-        lines = ["| model | pass@1 | pass@8 | against base | tokens | minutes |", f"|{' --- |' * 6}"]
-        for name in names:
+        lines = ["| model | pass@1 | pass@8 | against base | against the one before | tokens | minutes |"]
+        lines.append(f"|{' --- |' * 7}")
+        for before, name in zip(["", *names], names):
             report = self.figures(f"{name}-heldout")
             minutes = sum(
                 self.figures(stage)["minutes"]
@@ -203,8 +206,8 @@ class Loop:
                 if (self.work / "stages" / f"{stage}.json").exists()
             )
             lines.append(
-                f"| {name} | {rate(report, 1)} | {rate(report, 8)} | {difference(report)} "
-                f"| {tokens(report):,} | {minutes:.1f} |"
+                f"| {name} | {rate(report, 1)} | {rate(report, 8)} | {difference(report, 'base')} "
+                f"| {difference(report, before)} | {tokens(report):,} | {minutes:.1f} |"
             )
         return "\n".join(lines) + "\n"
 
@@ -230,9 +233,10 @@ def rate(report: dict, k: int) -> str:
     return f"{value:.3f} ({low:.3f} to {high:.3f})"
 
 
-def difference(report: dict) -> str:
+def difference(report: dict, other: str) -> str:
     """Of pass@1, paired by task."""
-    paired = ((report.get("versus") or {}).get("baseline") or {}).get("pass_at") or {}
+    versus = report.get("versus", {}).get(other) or {}
+    paired = (versus.get("baseline") or {}).get("pass_at") or {}
     if "1" not in paired:
         return ""
     low, high = paired["1"]["interval"] or (float("nan"), float("nan"))
