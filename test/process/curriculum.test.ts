@@ -1,6 +1,7 @@
 /** Batches that run only some tasks of a dataset, by the pass rates of an earlier batch, with real processes. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { newId } from '../../src/common/ids.ts';
 import type { Report } from '../../src/trace/statistics/schema.ts';
 import { type DemoServer, startDemoServer } from '../support/demoServer.ts';
 import { type TaskLine, Workspace } from '../support/testWorkspace.ts';
@@ -66,6 +67,14 @@ describe('a curriculum', { timeout: 240_000 }, () => {
     // Named tasks run in any case, and so does what a debugger or a person asks for.
     const named = await workspace.json<Report>('run', 'hard.batch.yaml', '--task', 'easy-1');
     assert.deepEqual([named.tasks, named.curriculum], [1, null]);
+    const held = await workspace.json<{ batch: string }>('run', 'hard.batch.yaml', '--hold-attempt', '1', '--detach');
+    await workspace.waitForRows(held.batch, ([row]) => row?.state === 'held');
+    const api = await workspace.api();
+    assert.deepEqual(
+      (await api.tasks(held.batch)).tasks.map(({ id }) => id),
+      ['new'],
+    );
+    await api.commandBatch(held.batch, { command: newId('c'), verb: 'cancel' });
     const { estimate } = await workspace.json<{ estimate: { tasks: number } }>('run', 'hard.batch.yaml', '--dry-run');
     assert.equal(estimate.tasks, 4, 'in the newest batch, easy-1 alone passed');
   });

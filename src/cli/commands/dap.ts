@@ -31,6 +31,7 @@ export const dap: Command = {
         const { connection } = await linkTo(context, store, signal);
         const { built, target } = await readBatch(path.resolve(context.cwd, file), context, context.env, {
           attempts: attempt,
+          allTasks: true,
           connect: () => Promise.resolve(connection.api),
           signal,
           ...(context.target === undefined ? {} : { target: context.target }),

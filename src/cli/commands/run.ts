@@ -120,6 +120,7 @@ export const run: Command = {
       target,
       connect: async () => (await (connecting ?? context.connect(target))).api,
       signal: context.signal,
+      ...(debugged === undefined ? {} : { allTasks: true }),
       ...(attempts === undefined ? {} : { attempts }),
       ...(limit === undefined ? {} : { limit }),
       ...(seed === undefined ? {} : { seed }),
