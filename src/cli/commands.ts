@@ -15,6 +15,7 @@ const LOADERS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['view', async (): Promise<Command> => (await import('./commands/view.ts')).view],
   ['import', async (): Promise<Command> => (await import('./commands/import.ts')).importFiles],
   ['groups', async (): Promise<Command> => (await import('./commands/groups.ts')).groups],
+  ['gym', async (): Promise<Command> => (await import('./commands/gym.ts')).gym],
   ['export', async (): Promise<Command> => (await import('./commands/export.ts')).exportAttempts],
   ['fork', async (): Promise<Command> => (await import('./commands/fork.ts')).fork],
   ['rescore', async (): Promise<Command> => (await import('./commands/rescore.ts')).rescore],

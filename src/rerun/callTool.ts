@@ -15,6 +15,8 @@ interface OneCall {
   readonly seed: number;
   /** Answers what its code asks models. */
   readonly ask?: Ask;
+  /** Whether the result is what an agent sees: a very long one is cut. */
+  readonly asSeen?: true;
 }
 
 export interface CallOutcome {
@@ -85,7 +87,8 @@ export async function callOnce(
     const { source, real } = outcome;
     const invented = source !== undefined && source !== 'recorded';
     tell(host, spec, call, outcome.response, { made: true, invented, ...(real === undefined ? {} : { real }) });
-    const result = outcome.full === undefined ? outcome.response : new TextDecoder().decode(outcome.full);
+    const isWhole = outcome.full === undefined || call.asSeen === true;
+    const result = isWhole ? outcome.response : new TextDecoder().decode(outcome.full);
     return {
       status: 'ok',
       result,

@@ -11,7 +11,7 @@ import { removeWorkerFolder } from '../worker/run/workDirectory.ts';
 
 const CLOSE_MS = 500;
 
-type MakeEnvironment = (
+export type MakeEnvironment = (
   cwd: string,
   options?: { readonly onLog?: (text: string) => void; readonly sandbox?: SubmittedSandbox | undefined },
 ) => ToolEnvironment & { readonly own: Map<string, Uint8Array> };

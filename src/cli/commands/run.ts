@@ -1,11 +1,9 @@
-import { parse } from 'yaml';
 import { z } from 'zod';
 import { diskFiles } from '../../client/disk.ts';
 import { type Launch, launch } from '../../client/launch.ts';
 import { launchHeld } from '../../client/launchHeld.ts';
 import { submissionMeters } from '../../client/simulation/meters.ts';
 import { readBatch, sandboxMode } from '../../client/submitFile.ts';
-import { LOCAL } from '../../client/targets/local.ts';
 import { estimateText } from '../../client/text/estimateText.ts';
 import { StudioError } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
@@ -25,14 +23,13 @@ import {
   textOption,
   textOptions,
 } from '../command.ts';
-import type { Context } from '../context.ts';
 import { followBatch } from '../follow.ts';
 import { GROUP_OPTIONS, groupOptions, groupsOf } from '../groupOptions.ts';
+import { targetOfFile } from '../targetOfFile.ts';
 
 /** Who holds an attempt. */
 const BY = 'rollout';
 const idList = z.array(z.string());
-const withTarget = z.looseObject({ target: z.string().optional() });
 
 export const run: Command = {
   name: 'run',
@@ -107,7 +104,7 @@ export const run: Command = {
     const heldBy = textOption(commandLine, 'held-by');
     const hold = holdOptions(flag(commandLine, 'hold'), textOption(commandLine, 'hold-where'), heldBy);
     // Let the server start while the files are read.
-    const target = context.target ?? (await targetOfFile(context, file));
+    const target = context.target ?? (await targetOfFile(context, file, run.name));
     const isDry = flag(commandLine, 'dry-run');
     const connecting = isDry ? undefined : context.connect(target);
     connecting?.catch(() => undefined); // awaited below, unless reading the files fails first
@@ -151,30 +148,6 @@ export const run: Command = {
     return followBatch(context, connection, batch, { bars });
   },
 };
-
-/** Returns the target in the batch file. Ignores other problems, which are reported when the whole file is read. */
-async function targetOfFile(context: Context, file: string): Promise<string> {
-  const text = await diskFiles(context.cwd)
-    .readText(file)
-    .catch((error: unknown) => {
-      if (StudioError.is(error) || error instanceof Error) return '';
-      throw error;
-    });
-  const target = withTarget.safeParse(yamlOf(text)).data?.target ?? LOCAL;
-  if (target === LOCAL || !context.hasExplicitStore) return target;
-  throw new StudioError('usage', `${file} runs on the target ${target}, but a local store is selected.`, {
-    hint: `Choose one: rollout run ${file} --target ${target}, or --target ${LOCAL}.`,
-  });
-}
-
-function yamlOf(text: string): unknown {
-  try {
-    return parse(text, { logLevel: 'silent' });
-  } catch (error) {
-    if (error instanceof Error) return undefined;
-    throw error;
-  }
-}
 
 /** Returns the launch options that hold an attempt. They must be set before the batch starts. */
 function holdOptions(entry: boolean, where: string | undefined, by = BY): Pick<Launch, 'debug' | 'breakpoints'> {

@@ -26,34 +26,22 @@ export const nemoGym: AttemptFormat = {
         return [];
       }
       const turns = conversation?.turns ?? [];
-      const first = turns.findIndex(({ call }) => call !== undefined);
-      if (first === -1) {
+      if (turns.every(({ call }) => call === undefined)) {
         leaveOut('its messages are not known');
         return [];
       }
-      const tools = attempt.tools.map(({ function: { name, description, parameters } }) => ({
-        ...{ type: 'function', name, description, parameters },
-        strict: null,
-      }));
+      const logprobs = logprobsOf(attempt, row);
+      const response = responseOf(attempt, turns, row, row.rollout, (part) => logprobs.slice(part.from, part.to));
       const { temperature, top_p: topP } = row.sampling;
       return [
         {
           responses_create_params: {
-            input: turns.slice(0, first).flatMap((turn) => itemsOf(turn, row, attempt)),
-            tools,
+            input: response.input,
+            tools: response.response.tools,
             ...(typeof temperature === 'number' ? { temperature } : {}),
             ...(typeof topP === 'number' ? { top_p: topP } : {}),
           },
-          response: {
-            id: `${row.rollout}-${row.segment}`,
-            created_at: Math.floor((attempt.row.progress.started_at ?? 0) / 1000),
-            model: attempt.model ?? '',
-            object: 'response',
-            output: turns.slice(first).flatMap((turn) => itemsOf(turn, row, attempt)),
-            parallel_tool_calls: true,
-            tool_choice: 'auto',
-            tools,
-          },
+          response: { id: `${row.rollout}-${row.segment}`, ...response.response },
           reward: rewardOf(attempt),
           // Read back by the collection of rollouts, to resume it.
           _ng_task_index: attempt.group.index,
@@ -64,17 +52,61 @@ export const nemoGym: AttemptFormat = {
     }),
 };
 
-/** Returns the items of a message. The last item of a reply has the IDs of its call. */
-function itemsOf({ message, call }: Turn, row: TrainingRow, attempt: TrainingAttempt): JsonObject[] {
-  const items = messageItems(message, `${row.rollout}-${call ?? 'given'}`);
-  const at = row.calls.findIndex(({ seq }) => seq === call);
-  const part = row.calls[at];
+/** What a response needs of an attempt. */
+interface Responding extends Pick<TrainingAttempt, 'tools' | 'model'> {
+  readonly row: { readonly progress: { readonly started_at?: number | undefined } };
+}
+type Calls = Pick<TrainingRow, 'prompt_ids' | 'response_ids' | 'calls'>;
+
+/**
+ * Returns a conversation as the input and the response of a request. What is before the first reply of `row` is input.
+ * `row`: the segment; without one, no item has IDs, and what is before the first reply is input. `id`: begins the IDs
+ * of items.
+ */
+export function responseOf(
+  { tools: offered, model, row: attempt }: Responding,
+  turns: readonly Turn[],
+  row: Calls | undefined,
+  id: string,
+  logprobs: (part: Calls['calls'][number]) => readonly number[],
+): { readonly input: JsonObject[]; readonly response: JsonObject & { readonly tools: JsonObject[] } } {
+  const first = turns.findIndex(({ message, call }) =>
+    row === undefined ? message.role === 'assistant' : call !== undefined,
+  );
+  const items = (some: readonly Turn[]): JsonObject[] => some.flatMap((turn) => itemsOf(turn, row, id, logprobs));
+  const tools = offered.map(({ function: { name, description, parameters } }) => ({
+    ...{ type: 'function', name, description, parameters },
+    strict: null,
+  }));
+  return {
+    input: items(first === -1 ? turns : turns.slice(0, first)),
+    response: {
+      created_at: Math.floor((attempt.progress.started_at ?? 0) / 1000),
+      model: model ?? '',
+      object: 'response',
+      output: items(first === -1 ? [] : turns.slice(first)),
+      parallel_tool_calls: true,
+      tool_choice: 'auto',
+      tools,
+    },
+  };
+}
+
+/** Returns the items of a message. The last item of a reply has the IDs of its call, unless it cannot be trained. */
+function itemsOf(
+  { message, call }: Turn,
+  row: Calls | undefined,
+  id: string,
+  logprobs: (part: Calls['calls'][number]) => readonly number[],
+): JsonObject[] {
+  const items = messageItems(message, `${id}-${call ?? 'given'}`);
+  const part = row?.calls.find(({ seq, trainable }) => seq === call && trainable);
   const last = items.at(-1);
-  if (part === undefined || last === undefined) return items;
+  if (row === undefined || part === undefined || last === undefined) return items;
   const ids: Record<string, Json> = {
     prompt_token_ids: [...row.prompt_ids, ...row.response_ids.slice(0, part.from)],
     generation_token_ids: row.response_ids.slice(part.from, part.to),
-    generation_log_probs: logprobsOf(attempt, row).slice(part.from, part.to),
+    generation_log_probs: [...logprobs(part)],
   };
   return [...items.slice(0, -1), { ...last, ...ids }];
 }

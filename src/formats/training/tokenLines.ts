@@ -24,7 +24,7 @@ export function rewardOf({ reward, row }: TrainingAttempt): number {
 }
 
 /** Returns where a segment comes from, for fields that trainers pass on without reading them. */
-export function originOf(attempt: TrainingAttempt, row: TrainingRow): JsonObject {
+export function originOf(attempt: Pick<TrainingAttempt, 'imputed'>, row: TrainingRow): JsonObject {
   const { batch, group, task, rollout, attempt: number, agent, segment, segments, weights, outcome } = row;
   return {
     ...{ batch, group, task, rollout, attempt: number, agent, segment, segments, outcome },

@@ -23,15 +23,20 @@ export function withoutReasoning(message: LoggedMessage, rules: ContextRules, lo
 
 /** Returns a tool's response for the context, shortened in the middle if it is too long. */
 export function shortened(message: LoggedMessage, rules: ContextRules, log: Log, agent: string): LoggedMessage {
+  const parts = shortenedParts(message.parts, rules);
+  return parts.some((part, index) => part !== message.parts[index])
+    ? log.intern({ role: message.role, parts, origin: 'compacted' }, agent)
+    : message;
+}
+
+/** Returns the parts of a tool's response as an agent sees them: too long texts are shortened in the middle. */
+export function shortenedParts(parts: readonly Part[], rules: Pick<ContextRules, 'tool_result_tokens'>): Part[] {
   const limit = rules.tool_result_tokens * CHARACTERS_PER_TOKEN;
-  const parts = message.parts.map((part): Part => {
+  return parts.map((part): Part => {
     if (part.type !== 'tool_call_response') return part;
     const text = typeof part.response === 'string' ? part.response : JSON.stringify(part.response);
     return text.length <= limit ? part : { ...part, response: cutMiddle(text, limit) };
   });
-  return parts.some((part, index) => part !== message.parts[index])
-    ? log.intern({ role: message.role, parts, origin: 'compacted' }, agent)
-    : message;
 }
 
 /** Keeps the start (two thirds) and the end (one third), with a note in between. */
