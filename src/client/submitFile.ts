@@ -1,4 +1,5 @@
 /** Reads batch files from disk and builds their submissions. */
+
 import { realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { StudioError } from '../common/errors.ts';
@@ -8,6 +9,7 @@ import { type Estimate, UsageEstimate } from '../config/estimate.ts';
 import type { Files } from '../config/files.ts';
 import { codeWorldIn } from '../config/load/world.ts';
 import { type LoadedBatch, type LoadOptions, loadBatch } from '../config/load.ts';
+import { mostAttempts } from '../config/schema/attemptsSection.ts';
 import type { CurriculumSection } from '../config/schema/curriculumSection.ts';
 import type { GroupSection } from '../config/schema/groupSection.ts';
 import { SANDBOX_MODES, type SandboxMode } from '../config/schema/sandboxSection.ts';
@@ -116,7 +118,7 @@ export async function readBatch(
       const usage = new UsageEstimate(value);
       const ids = selected === undefined ? undefined : new Set(selected.tasks.map(({ id }) => id));
       for await (const task of fileTasks(value, files)) if (ids?.has(task.id) !== false) usage.add(task);
-      return usage.result(value.file.attempts);
+      return usage.result(mostAttempts(value.file.attempts));
     },
   };
 }

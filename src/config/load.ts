@@ -2,6 +2,7 @@
  * Loads a file with all files that it names, and reports the problems of all of them at once. Accesses the disk only
  * through `Files`, so it also runs in the language server and in tests.
  */
+
 import { StudioError } from '../common/errors.ts';
 import { compileStop } from '../trace/query/stopCondition.ts';
 import type { Files } from './files.ts';
@@ -15,6 +16,7 @@ import { type PromptText, Reading } from './load/reading.ts';
 import { checkScorer, type LoadedScorer, readScorer } from './load/scorer.ts';
 import { checkWorldTexts, type LoadedWorld, partsIn, readWorld, type WorldParts } from './load/world.ts';
 import { basename, dirname } from './paths.ts';
+import { mostAttempts } from './schema/attemptsSection.ts';
 import { type BatchFile, batchFile } from './schema/batchFile.ts';
 import type { SandboxMode } from './schema/sandboxSection.ts';
 import type { ParsedFile } from './source/parse.ts';
@@ -227,8 +229,16 @@ function checkVerifier(reading: Reading, parsed: ParsedFile, { kind, name, neste
 
 /** Reports settings of the batch that contradict each other. */
 function checkTogether(reading: Reading, parsed: ParsedFile, value: Partial<BatchFile>, options: LoadOptions): void {
-  const { stop, attempts, notify } = value;
+  const { stop, notify } = value;
+  const attempts = value.attempts === undefined ? undefined : mostAttempts(value.attempts);
   const passes = stop?.passes_per_task;
+  if (passes !== undefined && typeof value.attempts === 'object' && options.attempts === undefined)
+    reading.report(parsed, ['stop', 'passes_per_task'], {
+      code: 'conflict',
+      message: '`attempts.until` already says when a task gets no more attempts',
+      hint: 'Remove `passes_per_task`, or write `attempts` as a number.',
+      fixes: [{ do: 'remove', path: ['stop', 'passes_per_task'] }],
+    });
   if (passes !== undefined && attempts !== undefined && options.attempts === undefined && passes > attempts) {
     reading.report(parsed, ['stop', 'passes_per_task'], {
       code: 'conflict',

@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { hashOf } from '../common/hash.ts';
 import { DEFAULTS } from './defaults.ts';
 import { MODULE_PROCESSES, SANDBOX_MODES } from './schema/sandboxSection.ts';
+import { adaptive } from './submission/adaptive.ts';
 import { scorerName, submittedJudge } from './submission/judge.ts';
 import { worldsIn } from './submission/nested.ts';
 import {
@@ -169,7 +170,10 @@ export const submission = z.object({
   /** Whether the rules of the world do not apply: the other half of a comparison with a batch where they do. */
   no_perturb: z.literal(true).optional(),
   scorer: submittedScorer,
+  /** Per task; with `adaptive`, at most. */
   attempts: z.number().int().min(1),
+  /** Tasks start with `least` attempts, and get more while they need them. */
+  adaptive: adaptive.optional(),
   seed: z.number().int().min(0),
   stop: z.object({
     passes_per_task: z.number().int().optional(),

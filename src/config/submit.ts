@@ -1,4 +1,5 @@
 /** Builds a submission (see `submission.ts`) from loaded files. */
+
 import type { TaskRecord } from '../trace/task.ts';
 import type { Files } from './files.ts';
 import type { LoadedAgent } from './load/agent.ts';
@@ -8,6 +9,7 @@ import type { LoadedScorer } from './load/scorer.ts';
 import { type LoadedCodeWorld, type LoadedSimulatedWorld, type LoadedWorld, worldsIn } from './load/world.ts';
 import type { LoadedBatch } from './load.ts';
 import { relative } from './paths.ts';
+import { mostAttempts } from './schema/attemptsSection.ts';
 import type { ParsedFile } from './source/parse.ts';
 import type { Problem } from './source/problem.ts';
 import {
@@ -112,7 +114,10 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
     ...(ownWorld === undefined ? {} : { world: ruled(ownWorld.world) }),
     ...(loaded.noPerturb === true ? { no_perturb: true } : {}),
     scorer,
-    attempts: file.attempts,
+    attempts: mostAttempts(file.attempts),
+    ...(typeof file.attempts === 'number'
+      ? {}
+      : { adaptive: { least: file.attempts.least, until: file.attempts.until } }),
     seed: file.seed,
     stop: file.stop,
     retry: file.retry,

@@ -3,6 +3,7 @@
  * A client token is sent as `Authorization: Bearer …` or, by a browser's WebSocket, as subprotocol `token.<token>`.
  */
 import { z } from 'zod';
+import { adaptive } from '../config/submission/adaptive.ts';
 import { forkEdit } from '../config/submission.ts';
 import { forkPoint, type TraceEvent } from '../trace/schema.ts';
 import { type RolloutRow, rolloutRow } from '../trace/summary.ts';
@@ -158,6 +159,8 @@ export const batchRow = z.object({
   submission: z.string(),
   tasks: int,
   attempts: int,
+  /** Tasks start with `least` attempts, and get up to `attempts`: the counts add up to those that they have. */
+  adaptive: adaptive.optional(),
   /** Attempts by state or outcome; they add up to tasks × attempts. */
   counts: z.object({
     passed: int,

@@ -222,7 +222,10 @@ export interface NewBatch {
   readonly id: string;
   readonly name: string;
   readonly submission: string;
+  /** Per task; with `adaptive`, at most. */
   readonly attempts: number;
+  /** Tasks start with `least` attempts, and get more until one passed, or until one passed and one failed. */
+  readonly adaptive?: { readonly least: number; readonly until: 'informative' | 'solved' };
   readonly order: 'breadth' | 'depth';
   readonly priority: number;
   /** Further tries after an `infrastructure` end. */

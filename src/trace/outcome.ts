@@ -63,6 +63,17 @@ export function attemptCount({ counts }: { readonly counts: Readonly<Record<Coun
   return COUNT_NAMES.reduce((sum, name) => sum + counts[name], 0);
 }
 
+/** Returns how many attempts each task gets: `4`, or `4–32` if that depends on their outcomes. */
+export function attemptsText({
+  attempts,
+  adaptive,
+}: {
+  readonly attempts: number;
+  readonly adaptive?: { readonly least: number } | undefined;
+}): string {
+  return adaptive === undefined ? attempts.toLocaleString('en-US') : `${adaptive.least}–${attempts}`;
+}
+
 /** Returns what an attempt counts as, by the row that counts for it. The store and every view count with this. */
 export function countNameOf({
   state,

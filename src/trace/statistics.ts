@@ -11,7 +11,7 @@ import { attemptOf, attemptRows } from './statistics/outcomes.ts';
 import { type Counts, reportedKs } from './statistics/passRates.ts';
 import { type CountGroup, groupCounts, passIntervals, passTables, passValues } from './statistics/passTables.ts';
 import type { Report, TaskGroup } from './statistics/schema.ts';
-import { Tally } from './statistics/tally.ts';
+import { Tally, tallyOf } from './statistics/tally.ts';
 import { endedPerHour, timesOf } from './statistics/throughput.ts';
 import { ValueTally } from './statistics/values.ts';
 import type { RolloutRow } from './summary.ts';
@@ -37,6 +37,8 @@ export interface ReportInput {
   readonly perturb?: { readonly rules: readonly string[]; readonly on: boolean } | undefined;
   /** The model that marks predicted observations, if its scorer is such a judge. */
   readonly judge?: string;
+  /** Tasks get further attempts while they need them, up to `most`. Without `attempts`. */
+  readonly adaptive?: { readonly least: number; readonly most: number; readonly until: 'informative' | 'solved' };
   /** More values of k to report, such as those of `--fail-under`. */
   readonly ks?: readonly number[];
   /** What its curriculum left out. */
@@ -92,12 +94,14 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
   const tasks = Math.max(input.tasks ?? 0, tally.tasks.size);
   const total = input.attempts === undefined ? tally.attempts : Math.max(tally.attempts, tasks * input.attempts);
 
-  const ks = reportedKs(input.attempts ?? tally.maxAttempt, input.ks);
-  const groups = yield* groupCounts(tally.tasks.values());
+  const ks = reportedKs(input.adaptive?.least ?? input.attempts ?? tally.maxAttempt, input.ks);
+  // How many attempts a task got depends on their outcomes, but not whether it got the first ones.
+  const first = input.adaptive === undefined ? tally : firstOf(counting, input.adaptive.least);
+  const groups = yield* groupCounts(first.tasks.values());
   const rates = passValues(groups, ks);
   const resamples = resamplesFor(rates);
   const tables = passTables(groups, ks);
-  const solved = tasksWith(groups, ({ c }) => c > 0);
+  const solved = input.adaptive === undefined ? tasksWith(groups, ({ c }) => c > 0) : solvedIn(tally);
   const stopped = stoppedEarly(input, tally);
   if (stopped) {
     why['pass_at'] = why['pass_all'] =
@@ -130,6 +134,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     ...live,
     passed: tally.passed,
     failed: scored - tally.passed,
+    adaptive: input.adaptive === undefined ? null : savedBy(input.adaptive, tally, tasks),
     truncated: tally.truncated,
     stopped: stops,
     solved,
@@ -164,8 +169,8 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     predictions: Object.fromEntries(tally.predictions.accuracies().map(({ name, ...of }) => [name, of])),
     calls: tally.calls,
     prediction_accuracy: tally.predictions.overall().accuracy,
-    by_level: yield* byName(tally.tasks, input.levels, ks, stopped),
-    by_scenario: yield* byName(tally.tasks, input.scenarios, ks, stopped),
+    by_level: yield* byName(first.tasks, input.levels, ks, stopped),
+    by_scenario: yield* byName(first.tasks, input.scenarios, ks, stopped),
     value: values.result(input.judge),
     groups: { ...bySignal },
     wasted: { ...wasted },
@@ -177,6 +182,25 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     versions: versions.map(([version, attempts]) => [version, attempts]),
     why,
   };
+}
+
+function firstOf(counting: readonly RolloutRow[], least: number): Tally {
+  return tallyOf(counting.filter(({ attempt }) => attempt <= least).map(attemptOf));
+}
+
+function solvedIn({ tasks }: Tally): number {
+  return [...tasks.values()].filter(({ c }) => c > 0).length;
+}
+
+/** Returns what tasks that needed fewer attempts than `most` saved. Attempts lost to infrastructure do not count. */
+function savedBy(
+  { least, most, until }: NonNullable<ReportInput['adaptive']>,
+  tally: Tally,
+  tasks: number,
+): NonNullable<Report['adaptive']> {
+  const used = tally.attempts - tally.settled.infrastructure;
+  const informative = [...tally.tasks.values()].filter(({ n, c }) => c > 0 && c < n).length;
+  return { least, most, until, saved: Math.max(0, tasks * most - used), informative };
 }
 
 function tasksWith(groups: readonly CountGroup[], test: (counts: Counts) => boolean): number {

@@ -7,6 +7,7 @@ import { after, before, describe } from 'node:test';
 import { type OpenOptions, openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { adaptiveTests } from './store/adaptive.ts';
 import { appendTests } from './store/appends.ts';
 import { batchTests } from './store/batches.ts';
 import { blobTests } from './store/blobs.ts';
@@ -26,6 +27,7 @@ const SUITES = [
   batchTests,
   appendTests,
   settlingTests,
+  adaptiveTests,
   rescoringTests,
   groupTests,
   sessionTests,

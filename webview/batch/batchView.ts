@@ -126,11 +126,18 @@ export class BatchView {
   get attempts(): number {
     const { row } = this.data;
     // A batch that rescores a part of another one has not every attempt of its tasks, and groups differ in size.
-    return row?.rescores === undefined && row?.groups === undefined ? this.tasks * this.width : attemptCount(row);
+    const isFixed = row?.rescores === undefined && row?.groups === undefined && row?.adaptive === undefined;
+    return isFixed ? this.tasks * this.width : attemptCount(row);
   }
 
   get filtered(): boolean {
     return this.#matches !== undefined || this.hidden.size > 0;
+  }
+
+  /** Whether a task has this attempt: with `attempts.until`, it gets those after the first only if it needs them. */
+  has(index: number, attempt: number): boolean {
+    const { adaptive } = this.data.row ?? {};
+    return adaptive === undefined || attempt <= adaptive.least || this.row(index, attempt) !== undefined;
   }
 
   row(index: number, attempt: number): RolloutRow | undefined {
@@ -360,7 +367,7 @@ export class BatchView {
     const { data } = this;
     this.#seen = data.version;
     this.#countedAt = now;
-    this.#book.update(data.changedTasks, data.tasks, this.width);
+    this.#book.update(data.changedTasks, data.tasks, data.row?.adaptive?.least ?? this.width);
     for (const index of data.changedTasks) this.longest = Math.max(this.longest, this.taskName(index).length);
     data.changedTasks.clear();
     for (; this.#named < data.records.length; this.#named++)
@@ -377,7 +384,8 @@ export class BatchView {
     this.filterVersion += 1;
     const showsAny = (index: number): boolean => {
       let any = 0;
-      for (let attempt = 1; attempt <= this.width; attempt++) if (this.shows(this.row(index, attempt))) any += 1;
+      for (let attempt = 1; attempt <= this.width; attempt++)
+        if (this.has(index, attempt) && this.shows(this.row(index, attempt))) any += 1;
       this.left += any;
       return any > 0;
     };

@@ -28,8 +28,9 @@ function withFigures(batch: BatchRow, rows: readonly RolloutRow[]): BatchRow {
   const counts = Object.fromEntries(COUNT_NAMES.map((name) => [name, 0])) as Record<CountName, number>; // all names
   const counting = finish(attemptRows(rows));
   for (const row of counting) counts[countNameOf(row)] += 1;
-  // A batch that rescores another one has only the attempts that it scores, and one for groups those of its groups.
-  if (batch.rescores === undefined && batch.groups === undefined)
+  // A batch that rescores another one has only the attempts that it scores, one for groups those of its groups,
+  // and one with `adaptive` those that its tasks needed.
+  if (batch.rescores === undefined && batch.groups === undefined && batch.adaptive === undefined)
     counts.queued += Math.max(0, batch.tasks * batch.attempts - counting.length);
   const sum = (of: (progress: RolloutRow['progress']) => number): number =>
     rows.reduce((total, { progress }) => total + of(progress), 0);

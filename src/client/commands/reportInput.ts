@@ -33,7 +33,8 @@ export async function reportInput(
     at: batch.state === 'ended' ? 'ended' : Date.now(),
     // In an imported batch, one that rescores a part of another one, and one for groups, tasks have different numbers
     // of attempts.
-    ...(batch.imported || batch.rescores !== undefined || batch.groups !== undefined
+    ...(batch.adaptive === undefined ? {} : { adaptive: { ...batch.adaptive, most: batch.attempts } }),
+    ...(batch.imported || batch.rescores !== undefined || batch.groups !== undefined || batch.adaptive !== undefined
       ? {}
       : { attempts: batch.attempts }),
     ...(passesPerTask === undefined ? {} : { passesPerTask }),

@@ -6,7 +6,7 @@ import { nounFor, oneLine, plural } from '../../common/text.ts';
 import { compact, count, duration } from '../../common/units.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import { heldText, holdOf } from '../../trace/holder.ts';
-import { attemptCount } from '../../trace/outcome.ts';
+import { attemptCount, attemptsText } from '../../trace/outcome.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { harmlessLine } from '../../trace/text/terminal.ts';
 import { outcomeMark } from './lines.ts';
@@ -52,7 +52,7 @@ function batchLine(row: BatchRow): string[] {
     row.name,
     moment(row.created_at),
     `${row.state}${row.debug === true ? ', debug run' : ''}`,
-    `${row.tasks} x ${row.attempts}`,
+    `${row.tasks} x ${attemptsText(row)}`,
     String(counts.passed),
     String(counts.failed),
     String(counts.running + counts.held + counts.queued),
@@ -73,7 +73,7 @@ export function batchHeading(batch: BatchRow, width: number, rate?: number): str
       : batch.reason === undefined || batch.reason === 'done'
         ? batch.state
         : `${batch.state}: ${batch.reason}`,
-    `${plural(batch.tasks, 'task')} x ${batch.attempts}`,
+    `${plural(batch.tasks, 'task')} x ${attemptsText(batch)}`,
     `${settled}/${attemptCount(batch)} settled`,
     `${counts.passed} passed`,
     counts.running > 0 ? `${counts.running} running` : '',

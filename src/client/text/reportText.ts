@@ -124,7 +124,12 @@ function totalsLines(report: Report, width: number): string[] {
     const text = curriculumText(report.curriculum);
     lines.push(`curriculum ${text}${saved === null || saved === 0 ? '' : `: ${plural(saved, 'attempt')} saved`}`);
   }
-  const { stopped } = report;
+  const { stopped, adaptive } = report;
+  if (adaptive !== null)
+    lines.push(
+      `attempts   ${adaptive.least} to ${adaptive.most} per task until ${adaptive.until}: ${count(adaptive.saved)} ` +
+        `saved, ${plural(adaptive.informative, 'task')} with both outcomes; pass@k is of the first ${adaptive.least}`,
+    );
   if (stopped.attempts > 0)
     lines.push(
       `stopped    ${plural(stopped.attempts, 'attempt')} by stop.rollout, after ${compact(stopped.tokens)} tokens`,

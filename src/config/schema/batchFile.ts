@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
 import { version } from './agentFile.ts';
+import { attemptsSection } from './attemptsSection.ts';
 import { curriculumSection } from './curriculumSection.ts';
 import { groupSection } from './groupSection.ts';
 import { judgeScorer, scorerName } from './judgeScorer.ts';
@@ -144,7 +145,7 @@ export const batchFile = z.strictObject({
       'its worker knows neither the expected answer nor the columns in `task.meta` that no prompt, no world, and no ' +
       'breakpoint uses.',
   ),
-  attempts: whole(1, 32).default(DEFAULTS.attempts).describe('Number of attempts per task.'),
+  attempts: attemptsSection,
   seed: whole(0, 7).default(DEFAULTS.seed).describe('Seed for everything random, so that a batch can be reproduced.'),
   scorer: scorer.describe('Decides whether an attempt passes.'),
   stop: z

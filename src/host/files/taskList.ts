@@ -1,9 +1,11 @@
 /** Reads the tasks of a batch file and their dataset lines, without building or running anything. */
+
 import { StudioError } from '../../common/errors.ts';
 import { readTasks } from '../../config/dataset/dataset.ts';
 import { type Estimate, UsageEstimate } from '../../config/estimate.ts';
 import type { Files } from '../../config/files.ts';
 import { loadBatch } from '../../config/load.ts';
+import { mostAttempts } from '../../config/schema/attemptsSection.ts';
 import { hasErrors, type Problem } from '../../config/source/problem.ts';
 
 interface TaskLocation {
@@ -49,7 +51,7 @@ export async function taskList(files: Files, path: string, max: number): Promise
   return {
     name: value.name,
     dataset: value.dataset.spec.path,
-    attempts: value.file.attempts,
+    attempts: mostAttempts(value.file.attempts),
     target: value.file.target,
     rules: value.world?.file.perturb.map(({ name }) => name) ?? [],
     tasks,

@@ -75,6 +75,7 @@ async function createRunnable(
     name: submission.name,
     submission: request.submission,
     attempts: request.group === undefined ? submission.attempts : request.group.size + request.group.extra,
+    ...(submission.adaptive === undefined || request.group !== undefined ? {} : { adaptive: submission.adaptive }),
     order: submission.order,
     priority: submission.priority,
     retries: submission.retry.infrastructure,

@@ -205,6 +205,7 @@ export function batchRow(batch: Batch): BatchRow {
     output_tokens: batch.output_tokens,
     ...sideTokens(batch.side_input_tokens, batch.side_output_tokens),
     ...parentOf(spec),
+    ...(spec.adaptive === undefined ? {} : { adaptive: spec.adaptive }),
     ...(spec.rescores === undefined ? {} : { rescores: spec.rescores.batch }),
     ...(spec.group === undefined ? {} : { groups: true }),
     ...(spec.curriculum === undefined ? {} : { curriculum: spec.curriculum }),

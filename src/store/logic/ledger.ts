@@ -2,6 +2,7 @@ import { newId } from '../../common/ids.ts';
 import { type CountName, countNameOf } from '../../trace/outcome.ts';
 import { int } from '../sql/row.ts';
 import type { Transaction } from '../sql/sql.ts';
+import { nextAttempts } from './adaptive.ts';
 import { type Batch, isOpen, lockBatches, saveBatches } from './batchState.ts';
 import { addBatchEvent } from './events.ts';
 import type { Group } from './groups/groupState.ts';
@@ -75,7 +76,8 @@ export class Ledger {
   async save(): Promise<void> {
     await this.groups.load(this.#before.keys(), (id) => this.batch(id));
     await this.#apply(this.#before);
-    for (const [batch, tries] of this.#tries) await insertRollouts(this.#tx, batch, tries, 'queued');
+    await this.#insertTries();
+    await this.#extend();
     for (const cut of (await this.groups.conclude()).values()) await this.#apply(cut);
     await this.groups.save();
     for (const [batch, tasks] of this.#tasks) {
@@ -93,6 +95,29 @@ export class Ledger {
     }
     for (const batch of this.#batches.values()) await endIfDone(this.#tx, batch);
     await saveBatches(this.#tx, this.#batches.values());
+  }
+
+  async #insertTries(): Promise<void> {
+    for (const [batch, tries] of this.#tries) await insertRollouts(this.#tx, batch, tries, 'queued');
+    this.#tries.clear();
+  }
+
+  /** Queues the attempts that tasks need after the ends of others. */
+  async #extend(): Promise<void> {
+    const tasks = new Map<Batch, Set<number>>();
+    for (const [rollout, before] of this.#before) {
+      const batch = this.batch(rollout.batch);
+      if (batch.spec.adaptive === undefined || rollout.state !== 'ended' || before.state === 'ended') continue;
+      tasks.set(batch, (tasks.get(batch) ?? new Set()).add(rollout.task));
+    }
+    for (const [batch, some] of tasks) {
+      for (const attempt of await nextAttempts(this.#tx, batch, some)) {
+        this.#queue(batch, { name: newId('r', this.#tx.now), ...attempt });
+        batch.counts.queued += 1;
+        this.#count(batch, attempt.task, 1, 0);
+      }
+    }
+    await this.#insertTries();
   }
 
   /** Applies the consequences of changes, and saves the rollouts. `changes`: each with its previous state. */

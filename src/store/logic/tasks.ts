@@ -6,6 +6,7 @@ import { int, quote, stored, text } from '../sql/row.ts';
 import { TASK } from '../sql/schema.ts';
 import type { Reader, Sql, Transaction } from '../sql/sql.ts';
 import type { Origin, RescoredTask } from '../store.ts';
+import { firstAttempts } from './adaptive.ts';
 import { type Batch, findBatch, lockBatch, noBatch, saveBatches } from './batchState.ts';
 import { addBlobRefs } from './blobRefs.ts';
 import { addDatasetTasks } from './groups/dataset.ts';
@@ -61,7 +62,7 @@ async function addSome(tx: Transaction, name: string, from: number, tasks: reado
     return existing.length;
   }
   if (batch.sealed) throw new StudioError('conflict', `Batch ${name} is sealed, so no tasks can be added.`);
-  const some = tasks.slice(0, Math.max(1, Math.floor(ROLLOUTS_AT_ONCE / batch.spec.attempts)));
+  const some = tasks.slice(0, Math.max(1, Math.floor(ROLLOUTS_AT_ONCE / firstAttempts(batch.spec))));
   const duplicates = await tx.all(
     `SELECT name FROM task WHERE batch = ? AND ${tx.dialect.anyText('name')}`,
     batch.id,
@@ -84,7 +85,7 @@ async function addSome(tx: Transaction, name: string, from: number, tasks: reado
       from + index,
       quote(task.id),
       JSON.stringify(task),
-      rollouts?.length ?? batch.spec.attempts,
+      rollouts?.length ?? firstAttempts(batch.spec),
       0,
     ]),
   );
@@ -104,8 +105,8 @@ async function rolloutsOf(
   from: number,
   tasks: readonly NewTask[],
 ): Promise<NewRollout[]> {
-  const { attempts, rescores } = batch.spec;
-  if (rescores === undefined) return withNames(attemptsOf(from, tasks.length, attempts), tx.now);
+  const { rescores } = batch.spec;
+  if (rescores === undefined) return withNames(attemptsOf(from, tasks.length, firstAttempts(batch.spec)), tx.now);
   const origins = await originsOf(tx, rescores.batch, tasks);
   return withNames(
     tasks.flatMap(({ rollouts = [] }, index) =>

@@ -61,6 +61,14 @@ export const reportSchema = z.object({
   failed: int,
   /** Ended by a limit; also included in the other counts. */
   truncated: int,
+  /**
+   * If tasks get further attempts only while they need them: how many fewer than `most` per task they have so far, and
+   * tasks with both outcomes. pass@k is then of the first `least` attempts of each task. null: a fixed number.
+   */
+  adaptive: z
+    .object({ least: int, most: int, until: z.enum(['informative', 'solved']), saved: int, informative: int })
+    .nullable()
+    .default(null),
   /** Of `truncated`: by the `stop.rollout` of the batch, and the tokens that they had used. */
   stopped: z.object({ attempts: int, tokens: int }).default({ attempts: 0, tokens: 0 }),
   /** Tasks with at least one passed attempt. */

@@ -28,3 +28,30 @@ describe('stop.rollout', () => {
     assert.match(same!, /:8:67: column 1 of `rollout`: The expression is the same for every rollout/);
   });
 });
+
+describe('attempts', () => {
+  it('are a number, or say until when a task gets more', async () => {
+    const attempts = (written: string): Promise<string[]> =>
+      problems(
+        'attempts: 32\nseed: 7\nscorer: { kind: exact }\nstop: { passes_per_task: 8, ',
+        `attempts: ${written}
+seed: 7
+scorer: { kind: exact }
+stop: { `,
+      );
+    assert.deepEqual(await attempts('3'), []);
+    assert.deepEqual(await attempts('{ least: 4, most: 32, until: informative }'), []);
+    assert.deepEqual(await attempts('{ least: 9, most: 8, until: solved }'), [
+      'batches/nightly.batch.yaml:5:20: `least` is 9, but `most` is 8 — Increase `most`, or decrease `least`.',
+    ]);
+    const [unknown] = await attempts('{ least: 2, most: 8, until: passed }');
+    assert.match(unknown!, /^batches\/nightly\.batch\.yaml:5:\d+: /);
+    assert.match(unknown!, /informative/);
+  });
+
+  it('with `until` do not go together with passes_per_task', async () => {
+    const [problem, ...others] = await problems('attempts: 32', 'attempts: { least: 4, most: 32, until: solved }');
+    assert.match(problem!, /:8:26: `attempts\.until` already says when a task gets no more attempts/);
+    assert.deepEqual(others, []);
+  });
+});

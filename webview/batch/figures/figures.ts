@@ -28,7 +28,9 @@ export function* figuresOf(data: FiguresOf, counts: Counts, now: number): Piecew
   const report = yield* reportPiecewise({
     batch,
     rows: others.length === 0 ? counting : counting.concat(others),
-    ...(row === undefined ? {} : { attempts: row.attempts, tasks: row.tasks }),
+    ...(row === undefined ? {} : { tasks: row.tasks }),
+    ...(row === undefined || row.adaptive !== undefined ? {} : { attempts: row.attempts }),
+    ...(row?.adaptive === undefined ? {} : { adaptive: { ...row.adaptive, most: row.attempts } }),
     ...(definition?.passesPerTask === undefined ? {} : { passesPerTask: definition.passesPerTask }),
     perturb: definition?.perturb,
     levels: levelsOf(data.records),

@@ -112,7 +112,7 @@ function taskNode(view: BatchView, index: number, i: number, { layout, attempts,
         id={`cell-${index}-${attempt}`}
         aria-colindex={attempt + 2}
         aria-selected={attempt === selected || attempt === at}
-        aria-label={`${cellName(name, attempt, row)}${view.shows(row) ? '' : ', hidden by the filter'}`}
+        aria-label={`${view.has(index, attempt) ? cellName(name, attempt, row) : `${name} attempt ${attempt}: not needed so far`}${view.shows(row) ? '' : ', hidden by the filter'}`}
         style={{ left: `${layout.cells + (attempt - 1) * layout.cell}px`, width: `${layout.cell}px` }}
       />,
     );

@@ -25,6 +25,7 @@ export interface PaintedGrid {
     /** Tasks with their texts, as far as they are loaded. */
     readonly records: readonly TaskRecord[];
   };
+  has(index: number, attempt: number): boolean;
   row(index: number, attempt: number): RolloutRow | undefined;
   taskName(index: number): string;
   facts(index: number): TaskFacts;
@@ -289,7 +290,7 @@ function cells(
     if (view.kept?.index === index && view.kept.attempt === attempt)
       outline(ctx, colours.text, x + 1, y + 1, layout.cell - 2, ROW - 2, 0.7);
     ctx.globalAlpha = view.shows(row) ? (view.fades(row) ? HALF_FADED : 1) : FADED;
-    cell(ctx, colours, row, x, y, layout.cell, size);
+    if (view.has(index, attempt)) cell(ctx, colours, row, x, y, layout.cell, size);
     if (isDisputed(row)) corner(ctx, colours.disputed, x + layout.cell - 1, y + 1, Math.min(CORNER, layout.cell / 2));
     ctx.globalAlpha = 1;
   }

@@ -2,6 +2,7 @@
 
 import { count, duration } from '../../../src/common/units.ts';
 import type { BatchRow } from '../../../src/protocol/client.ts';
+import { attemptsText } from '../../../src/trace/outcome.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { Icon } from '../../components/marks/icon.tsx';
@@ -56,7 +57,7 @@ export function BatchHead({ view, actions, page, onCompare }: BatchHeadProps) {
       {row.imported && <span class="batch-mark">imported</span>}
       {row.parent !== undefined && <Parent actions={actions} parent={row.parent} />}
       <span class="batch-size">
-        {count(row.tasks)} {row.tasks === 1 ? 'task' : 'tasks'} × {count(row.attempts)}
+        {count(row.tasks)} {row.tasks === 1 ? 'task' : 'tasks'} × {attemptsText(row)}
       </span>
       <span class="batch-line" />
       <ProgressBar counts={counts} total={view.attempts} />

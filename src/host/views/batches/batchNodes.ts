@@ -5,7 +5,7 @@ import { compact, duration } from '../../../common/units.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
 import { causeOf } from '../../../trace/cause.ts';
 import { heldText, holdOf } from '../../../trace/holder.ts';
-import { attemptCount, outcomeOf } from '../../../trace/outcome.ts';
+import { attemptCount, attemptsText, outcomeOf } from '../../../trace/outcome.ts';
 import type { HoldSummary, RolloutRow } from '../../../trace/summary.ts';
 import { taskName } from '../../../trace/task.ts';
 import { scoreText } from '../../../trace/text/score.ts';
@@ -87,7 +87,7 @@ export function batchItem(row: BatchRow, now: number): ItemContent {
     row.name,
     row.batch,
     row.reason === undefined || row.reason === 'done' ? row.state : `${row.state}: ${row.reason}`,
-    `${plural(row.tasks, 'task')} x ${plural(row.attempts, 'attempt')}`,
+    `${plural(row.tasks, 'task')} x ${attemptsText(row)} ${nounFor(row.attempts, 'attempt')}`,
     Object.entries(counts)
       .filter(([, count]) => count > 0)
       .map(([name, count]) => `${count} ${name}`)

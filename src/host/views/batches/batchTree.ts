@@ -61,7 +61,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
         return entry === undefined
           ? new vscode.TreeItem(node.task)
           : treeItem(
-              taskItem(entry, this.#row(node.batch) ?? { attempts: entry.rows.size }),
+              taskItem(entry, plannedOf(this.#row(node.batch), entry.rows.size)),
               'closed',
               `${node.batch}/${node.task}`,
             );
@@ -259,6 +259,11 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     const nodes = [...tasks].flatMap((task) => this.#tasks.get(`${batch}/${task}`) ?? []);
     if (nodes.length > 0) this.#changed.fire(nodes);
   }
+}
+
+/** Returns the row with the planned attempts of a task: those that it has, if that depends on their outcomes. */
+function plannedOf(row: BatchRow | undefined, rows: number): Parameters<typeof taskItem>[1] {
+  return row === undefined ? { attempts: rows } : row.adaptive === undefined ? row : { ...row, attempts: rows };
 }
 
 /** Compares rows by value, because the list creates new objects with each request. */
