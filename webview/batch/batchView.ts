@@ -23,7 +23,7 @@ import { Matches } from './model/matches.ts';
 import { type Cursor, sameCursor } from './model/move.ts';
 import { absentColumns } from './model/rowTexts.ts';
 import { TaskBook } from './model/taskBook.ts';
-import { type Counts, doneOf, noCounts, outcomeAt, type TaskFacts } from './model/taskFacts.ts';
+import { type Counts, doneOf, noCounts, outcomeAt, sureAttempts, type TaskFacts } from './model/taskFacts.ts';
 
 /** One attempt of one task: position of the task, number of the attempt. */
 export interface CellAt {
@@ -136,8 +136,8 @@ export class BatchView {
 
   /** Whether a task has this attempt: with `attempts.until`, it gets those after the first only if it needs them. */
   has(index: number, attempt: number): boolean {
-    const { adaptive } = this.data.row ?? {};
-    return adaptive === undefined || attempt <= adaptive.least || this.row(index, attempt) !== undefined;
+    const { row } = this.data;
+    return row?.adaptive === undefined || attempt <= sureAttempts(row) || this.row(index, attempt) !== undefined;
   }
 
   row(index: number, attempt: number): RolloutRow | undefined {
@@ -367,7 +367,11 @@ export class BatchView {
     const { data } = this;
     this.#seen = data.version;
     this.#countedAt = now;
-    this.#book.update(data.changedTasks, data.tasks, data.row?.adaptive?.least ?? this.width);
+    this.#book.update(
+      data.changedTasks,
+      data.tasks,
+      data.row?.adaptive === undefined ? this.width : sureAttempts(data.row),
+    );
     for (const index of data.changedTasks) this.longest = Math.max(this.longest, this.taskName(index).length);
     data.changedTasks.clear();
     for (; this.#named < data.records.length; this.#named++)

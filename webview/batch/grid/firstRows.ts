@@ -14,7 +14,7 @@ import { groupsKey } from '../groups/groupsKey.ts';
 import type { GridRow } from '../model/arrange.ts';
 import { COLUMN_NAMES, COLUMNS_KEY, columnChoice, isText } from '../model/columns.ts';
 import { attemptsSeen, HEAD, type Layout, LETTER, layoutOf, numbered, ROW, rowsSeen } from '../model/geometry.ts';
-import { type AttemptRows, taskFacts } from '../model/taskFacts.ts';
+import { type AttemptRows, sureAttempts, taskFacts } from '../model/taskFacts.ts';
 import { coloursOf, type GridColours } from './colours.ts';
 import { fitCanvas, type PaintedGrid, Painter } from './paint.ts';
 
@@ -133,7 +133,7 @@ class FirstGrid {
     this.#stage.replaceChildren(headOf(layout), this.#canvas);
     this.#skeleton.classList.add(WITH_ROWS);
     for (let index = seen.from; index < seen.to; index++)
-      if (Object.keys(this.#tasks[index]?.attempts ?? []).length < layout.attempts) return true;
+      if (Object.keys(this.#tasks[index]?.attempts ?? []).length < sureAttempts(this.#row)) return true;
     return false;
   }
 
@@ -167,7 +167,7 @@ class FirstGrid {
 
   #painted(rows: number): PaintedGrid {
     const tasks = this.#tasks;
-    const { attempts } = this.#row;
+    const sure = sureAttempts(this.#row);
     return {
       rows: Array.from({ length: rows }, (_, index): GridRow => ({ kind: 'task', index })),
       hover: undefined,
@@ -175,10 +175,11 @@ class FirstGrid {
       cursor: document.hasFocus() ? { on: 'cell', index: 0, attempt: 1 } : undefined,
       kept: undefined,
       data: { tasks, records: [] },
+      has: (index, attempt) => attempt <= sure || tasks[index]?.attempts[attempt - 1] !== undefined,
       row: (index, attempt) => tasks[index]?.attempts[attempt - 1],
       taskName: (index) => tasks[index]?.name ?? '',
-      facts: (index) => taskFacts(tasks[index], attempts),
-      stamp: (index) => taskFacts(tasks[index], attempts).stamp,
+      facts: (index) => taskFacts(tasks[index], sure),
+      stamp: (index) => taskFacts(tasks[index], sure).stamp,
       shows: () => true,
       fades: () => false,
     };

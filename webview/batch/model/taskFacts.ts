@@ -1,4 +1,6 @@
 /** The figures of a task that the grid shows and sorts by, computed from the rows of its attempts. */
+
+import type { BatchRow } from '../../../src/protocol/client.ts';
 import { causeOf } from '../../../src/trace/cause.ts';
 import { type Outcome, outcomeOf } from '../../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
@@ -61,7 +63,12 @@ export function doneOf(counts: Counts): number {
   return counts.passed + counts.failed + counts.truncated + counts.infrastructure + counts.cancelled + counts.unscored;
 }
 
-/** `width`: attempts per task. Attempts without a row are queued. */
+/** Returns how many attempts every task has; with `attempts.until`, a task gets others only if it needs them. */
+export function sureAttempts({ attempts, adaptive }: Pick<BatchRow, 'attempts' | 'adaptive'>): number {
+  return adaptive?.least ?? attempts;
+}
+
+/** `width`: attempts that the task has in any case. Of those, the ones without a row are queued. */
 export function taskFacts(task: AttemptRows | undefined, width: number): TaskFacts {
   const counts = noCounts();
   let newest = 0;

@@ -47,7 +47,7 @@ describe('the report of a batch with attempts until tasks are informative', () =
     // easy 2/2, mixed 1/2, hard 0/2, lost 0/1
     assert.deepEqual(result.tasks_at, { 1: 4, 2: 3 });
     assert.equal(result.pass_at?.['1'], (1 + 0.5 + 0 + 0) / 4);
-    assert.equal(result.pass_at?.['2'], (1 + 1 + 0) / 3);
+    assert.equal(result.pass_at['2'], (1 + 1 + 0) / 3);
   });
 
   it('has neither for a fixed number of attempts', () => {
