@@ -7,8 +7,6 @@
  */
 import { z } from 'zod';
 import { hashOf } from '../common/hash.ts';
-import { DEFAULTS } from './defaults.ts';
-import { MODULE_PROCESSES, SANDBOX_MODES } from './schema/sandboxSection.ts';
 import { adaptive } from './submission/adaptive.ts';
 import { scorerName, submittedJudge } from './submission/judge.ts';
 import { worldsIn } from './submission/nested.ts';
@@ -22,6 +20,7 @@ import {
   submittedModule,
 } from './submission/parts.ts';
 import { submittedPods } from './submission/pods.ts';
+import { submittedSandbox } from './submission/sandbox.ts';
 import { type SubmittedTools, submittedTools } from './submission/tools.ts';
 import {
   type SimulationSources,
@@ -40,6 +39,7 @@ export {
   submittedModel,
 } from './submission/parts.ts';
 export type { SubmittedPods } from './submission/pods.ts';
+export { DEFAULT_SANDBOX, type SubmittedSandbox } from './submission/sandbox.ts';
 export { type SubmittedTools, submittedTools } from './submission/tools.ts';
 export type {
   SimulationSources,
@@ -141,24 +141,6 @@ export const forkEdit = z.object({
   value: json,
 });
 export type ForkEdit = z.infer<typeof forkEdit>;
-
-/** Where the programs that a rollout's tools start run (see `tools/sandbox`). Paths are absolute. */
-const submittedSandbox = z.object({
-  mode: z.enum(SANDBOX_MODES),
-  network: z.union([z.boolean(), z.literal('filtered')]),
-  /** Addresses that a filtered network reaches besides the public internet. */
-  allow: z.array(z.string()).optional(),
-  /** What programs may read, and what they may also change, besides the working directory. */
-  read: z.array(z.string()),
-  write: z.array(z.string()),
-  /** What programs never see: the dataset, which has the expected answers. */
-  hide: z.array(z.string()),
-  modules: z.enum(MODULE_PROCESSES).default(DEFAULTS.sandbox.modules),
-});
-export type SubmittedSandbox = z.infer<typeof submittedSandbox>;
-
-/** Without `sandbox` in a batch file. */
-export const DEFAULT_SANDBOX: SubmittedSandbox = { ...DEFAULTS.sandbox, read: [], write: [], hide: [] };
 
 export const submission = z.object({
   version: z.literal(1),

@@ -359,8 +359,8 @@ export async function buildWorld(
 }
 
 /**
- * Builds a code world with one scenario, without a batch. `${env:…}` stays as written. Throws as `buildSubmission` does
- * if the scenario cannot run.
+ * Builds a code world with one scenario, without a batch. `${env:…}` stays as written. Throws as `buildSubmission`
+ * does if the scenario cannot run.
  */
 export async function buildScenario(
   world: LoadedCodeWorld,

@@ -29,8 +29,8 @@ export const attemptsSection = z
   )
   .default(DEFAULTS.attempts)
   .describe(
-    'Number of attempts per task. With `least`, `most`, and `until`: a task starts with the least number, and gets more ' +
-      'while it needs them.',
+    'Number of attempts per task. With `least`, `most`, and `until`: a task starts with the least number, and gets ' +
+      'more while it needs them.',
   );
 
 type AttemptsSection = z.output<typeof attemptsSection>;

@@ -30,7 +30,7 @@ export function furtherAttempts(
   return Math.max(0, Math.min(Math.ceil(least / 2), left));
 }
 
-/** Returns the attempts that tasks of a batch get next. `tasks`: those of which an attempt has ended. Reads the store. */
+/** Returns the attempts that tasks of a batch get next. `tasks`: those of which an attempt has ended. */
 export async function nextAttempts(
   tx: Transaction,
   batch: Batch,

@@ -16,6 +16,9 @@ import { columnText, lineOf } from '../model/rowTexts.ts';
 import { CAUSE_TEXT } from './paint.ts';
 import { textWidth } from './textWidth.ts';
 
+/** Of an accessible name. */
+const HIDDEN = ', hidden by the filter';
+
 interface GridModelProps {
   readonly view: BatchView;
   readonly layout: Layout;
@@ -112,7 +115,7 @@ function taskNode(view: BatchView, index: number, i: number, { layout, attempts,
         id={`cell-${index}-${attempt}`}
         aria-colindex={attempt + 2}
         aria-selected={attempt === selected || attempt === at}
-        aria-label={`${view.has(index, attempt) ? cellName(name, attempt, row) : `${name} attempt ${attempt}: not needed so far`}${view.shows(row) ? '' : ', hidden by the filter'}`}
+        aria-label={cellName(name, attempt, row, view.has(index, attempt)) + (view.shows(row) ? '' : HIDDEN)}
         style={{ left: `${layout.cells + (attempt - 1) * layout.cell}px`, width: `${layout.cell}px` }}
       />,
     );

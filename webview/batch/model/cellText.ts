@@ -5,7 +5,8 @@ import { holdLabel } from '../../../src/trace/text/labels.ts';
 import { isDisputed } from '../../data/judged.ts';
 
 /** `renew-late attempt 3: running, step 7`. */
-export function cellName(task: string, attempt: number, row: RolloutRow | undefined): string {
+export function cellName(task: string, attempt: number, row: RolloutRow | undefined, exists = true): string {
+  if (!exists) return `${task} attempt ${attempt}: not needed so far`;
   return `${task} attempt ${attempt}: ${outcomeText(row)}${isDisputed(row) ? ', verdicts disagree' : ''}`;
 }
 
