@@ -22,6 +22,7 @@ import { startCluster } from './system/cluster.ts';
 import { KITS, kitFolder, missingKit } from './system/kits.ts';
 import { installPrograms } from './system/programs.ts';
 import { missingPython, WORLDS } from './system/python.ts';
+import { missingTrainers, TRAINERS } from './system/trainers.ts';
 
 /** Suites of `npm test`, in order. The ones that start processes, and so wait a lot, run together. */
 const DEFAULT_SUITES = [['unit'], ['contract', 'process']] as const;
@@ -153,6 +154,7 @@ function prepare(suite: string): string | undefined {
     return prepareCluster();
   }
   if (suite === WORLDS) return missingPython();
+  if (suite === TRAINERS) return missingTrainers();
   if (!IN_BROWSER.has(suite)) return undefined;
   return suite === 'vscode' ? prepareVsCode() : installPrograms(['chromium']);
 }
