@@ -343,6 +343,13 @@ describe('groups for trainers', { timeout: 240_000 }, () => {
     const row = await server.api.batch(batch);
     const input = await reportInput(server.api, row, [], AbortSignal.timeout(60_000));
     assert.deepEqual(report(input).filtered, { groups: 1, tokens });
+    // The template writes arguments without spaces: other tokens than those that were sampled.
+    const spaced = { id: 'spaced', question: 'call calculate { "expression": "1 + 1" }\nanswer {{last}}', answer: '2' };
+    const drifting = await openGroups(server, { size: 2, filter: 'drift < 0.5' }, [{ ...spaced, meta: {} }]);
+    await server.api.requestGroup({ batch: drifting, group: 'g', task: 'spaced' });
+    await using other = await TestWorker.start(store, server, drifting);
+    const [drifted] = await readFeed(() => server.api, drifting, 1, 1);
+    assert.equal(drifted!.why, 'The filter drift < 0.5 is false: drift is 1.', other.stderr);
     assert.match(reportText(report(input), 120), /^filtered {3}1 group left out at the delivery, with .* tokens$/m);
     assert.equal(worker.process.exitCode, null, worker.stderr);
   });
