@@ -1,10 +1,8 @@
 /** `rollout gym` with a real server, workers, and a demo model: rows of NeMo Gym, and environments of tasks. */
 import assert from 'node:assert/strict';
-import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { request as httpRequest } from 'node:http';
-import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
 import type { JsonObject } from '../../src/common/json.ts';
@@ -12,6 +10,7 @@ import { seededSession, toolText, verifiedSession } from '../../src/gym/shapes.t
 import type { GroupRow } from '../../src/protocol/groups.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { Bench } from '../support/cli.ts';
+import { Gym, gymRow as row } from '../support/gymProcess.ts';
 import { Workspace } from '../support/testWorkspace.ts';
 import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
@@ -22,84 +21,6 @@ const TASKS = [1, 2, 3].map((n) => ({
   question: question(n),
   answer: n === 2 ? 'wrong' : String(n + 1),
 }));
-
-interface Reply {
-  readonly status: number;
-  readonly body: JsonObject;
-}
-
-const printedLine = z
-  .string()
-  .transform((text, context) => {
-    try {
-      return JSON.parse(text) as unknown;
-    } catch {
-      context.addIssue('more lines follow');
-      return z.NEVER;
-    }
-  })
-  .pipe(z.object({ url: z.string(), batch: z.string() }));
-
-/** A `rollout gym` in a process of its own. */
-class Gym {
-  readonly process: ChildProcess;
-  readonly url: string;
-  readonly batch: string;
-  readonly stderr: () => string;
-
-  private constructor(process: ChildProcess, { url, batch }: { url: string; batch: string }, stderr: () => string) {
-    this.process = process;
-    this.url = url;
-    this.batch = batch;
-    this.stderr = stderr;
-  }
-
-  static async start(workspace: Workspace, file: string, ...args: string[]): Promise<Gym> {
-    const child = workspace.bench.start(['gym', file, '--json', ...args], { cwd: workspace.path() });
-    let stderr = '';
-    child.stderr?.on('data', (chunk: Buffer) => (stderr += chunk.toString()));
-    let text = '';
-    for await (const line of createInterface({ input: child.stdout! })) {
-      text += line;
-      const printed = printedLine.safeParse(text);
-      if (printed.success) return new Gym(child, printed.data, () => stderr);
-    }
-    throw new Error(`rollout gym ended: ${text}${stderr}`);
-  }
-
-  async send(method: string, path: string, body?: unknown, signal?: AbortSignal): Promise<Reply> {
-    const response = await fetch(`${this.url}${path}`, {
-      method,
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      ...(signal === undefined ? {} : { signal }),
-    });
-    return { status: response.status, body: (await response.json()) as JsonObject };
-  }
-
-  run(row: JsonObject, signal?: AbortSignal): Promise<Reply> {
-    return this.send('POST', '/run', row, signal);
-  }
-
-  /** Ends as by Ctrl-C. Returns its exit code. */
-  async stop(): Promise<number | null> {
-    const ended = once(this.process, 'close');
-    this.process.kill('SIGINT');
-    return ((await ended) as [number | null])[0];
-  }
-}
-
-/** A row as NeMo Gym's client sends it. */
-function row(task: string, indices: readonly number[] = [], more: JsonObject = {}): JsonObject {
-  const [taskIndex, rolloutIndex] = indices;
-  return {
-    responses_create_params: { input: [{ role: 'user', content: 'see the task' }] },
-    agent_ref: { type: 'responses_api_agents', name: 'studio' },
-    task_id: task,
-    ...(taskIndex === undefined ? {} : { _ng_task_index: taskIndex }),
-    ...(rolloutIndex === undefined ? {} : { _ng_rollout_index: rolloutIndex }),
-    ...more,
-  };
-}
 
 const item = z.looseObject({
   type: z.string(),
@@ -292,6 +213,19 @@ describe('rollout gym', { timeout: 300_000 }, () => {
     assert.deepEqual([body['reward'], body['_ng_failure_class'], body['_ng_no_persist']], [null, 'kill_shaped', true]);
     // It is not done: the next request runs it again.
     assert.equal(answered.parse((await gym.run(row('task-1', [30, 0]))).body).reward, 1);
+  });
+
+  it('ends a rollout at the deadline, as a failure for good', async () => {
+    demo.shut('all');
+    const brief = await Gym.start(workspace, 'gym.batch.yaml', '--deadline', '1');
+    const { body } = await brief.run(row('task-1', [40, 0]));
+    demo.open('all');
+    assert.deepEqual(
+      [body['reward'], body['_ng_failure_class'], body['_ng_failure_terminal']],
+      [null, 'timeout_exceeded', true],
+      JSON.stringify(body),
+    );
+    assert.equal(await brief.stop(), 0);
   });
 
   it('seals its batch when it ends', async () => {

@@ -60,7 +60,8 @@ export class GroupFeed {
       );
       for (const group of groups) {
         this.#after = group.cursor;
-        this.#waiting.get(group.group)?.resolve(group);
+        // Its tokens are read with its messages, when somebody takes it: nobody may come for a long time.
+        this.#waiting.get(group.group)?.resolve({ ...group, rows: [] });
         this.#waiting.delete(group.group);
       }
       if (groups.length > 0 || performance.now() - began > QUICK_MS) continue;
