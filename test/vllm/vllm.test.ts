@@ -171,11 +171,11 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
         );
     });
 
-    it('continues from its own tokens: a prompt is written as a difference to the previous call', () => {
+    it('continues from its own tokens: a prompt is written as a difference to the previous call', async () => {
       let whole = 0;
       let later = 0;
       for (const { calls: own } of trajectories) {
-        for (const [index, { start, tokens }] of own.entries()) {
+        for (const [index, { start, end, tokens }] of own.entries()) {
           assert.ok(tokens !== undefined);
           const { of, keep = 0 } = tokens.record.prompt;
           const before = own[index - 1];
@@ -185,8 +185,19 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
           const base = tokens.base ?? [];
           // It contains the whole previous prompt, and as much of the answer as the template reproduces unchanged.
           assert.ok(keep >= (before.tokens?.prompt.length ?? Infinity) && keep <= base.length, `call ${start.seq}`);
-          if (keep < base.length) assert.notEqual(tokens.prompt[keep], base[keep], `call ${start.seq}`);
-          else whole += 1;
+          const { drift } = end.data;
+          if (keep < base.length) {
+            const [was, is] = [base[keep]!, tokens.prompt[keep]!];
+            assert.notEqual(is, was, `call ${start.seq}`);
+            assert.deepEqual(drift, {
+              at: keep,
+              was: { id: was, text: await engine.detokenize([was]) },
+              is: { id: is, text: await engine.detokenize([is]) },
+            });
+          } else {
+            assert.equal(drift, undefined);
+            whole += 1;
+          }
         }
       }
       assert.ok(later >= 15);
