@@ -22,11 +22,14 @@ const range = z
       });
   });
 
+const NUMBER = expects('a whole number, 1 or more', '32');
+const GROUP = expects(
+  'a whole number, 1 or more, or `least`, `most`, and `until`',
+  '{ least: 4, most: 32, until: informative }',
+);
+
 export const attemptsSection = z
-  .union(
-    [whole(1, 32), range],
-    expects('a whole number, 1 or more, or `least`, `most`, and `until`', '{ least: 4, most: 32, until: informative }'),
-  )
+  .union([whole(1, 32), range], { error: (issue) => (typeof issue.input === 'object' ? GROUP : NUMBER).error })
   .default(DEFAULTS.attempts)
   .describe(
     'Number of attempts per task. With `least`, `most`, and `until`: a task starts with the least number, and gets ' +
