@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { TestStore } from '../support/rolloutServer.ts';
 import { TestWorker } from '../support/workerProcess.ts';
-import { bridgeEnvironment, openBatch } from './support/openBatch.ts';
+import { bridgeEnvironment, openBatch, PATIENT } from './support/openBatch.ts';
 import { runPython } from './support/python.ts';
 import { sumQuestion, tokenEndpoint } from './support/tokenEndpoint.ts';
 
@@ -22,7 +22,7 @@ const DEADLINE_SECONDS = 40;
 describe('the bridge to TRL 1.16.0', { timeout: 600_000 }, () => {
   it('makes two steps, with void rows, a short group, a lost worker, and a paused engine', async () => {
     await using store = new TestStore();
-    const server = await store.start();
+    const server = await store.start(PATIENT);
     const begun = Promise.withResolvers<undefined>();
     const replaced = Promise.withResolvers<undefined>();
     // The first call is in flight until its worker is dead; two members of a group never get a reply.

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { z } from 'zod';
 import { TestStore } from '../support/rolloutServer.ts';
 import { TestWorker } from '../support/workerProcess.ts';
-import { bridgeEnvironment, openBatch } from './support/openBatch.ts';
+import { bridgeEnvironment, openBatch, PATIENT } from './support/openBatch.ts';
 import { runPython } from './support/python.ts';
 import { sumQuestion, tokenEndpoint } from './support/tokenEndpoint.ts';
 
@@ -20,7 +20,7 @@ const SIZE = 3;
 describe('the bridge to verl 0.9.1', { timeout: 600_000 }, () => {
   it('gives each session its member, several segments, and a void row without one', async () => {
     await using store = new TestStore();
-    const server = await store.start();
+    const server = await store.start(PATIENT);
     await using endpoint = await tokenEndpoint({ hanging: { question: sumQuestion(1, 1), from: 2 } });
     const dataset = [
       { id: 'short', question: sumQuestion(1, 1), answer: '2', meta: {} },

@@ -6,6 +6,9 @@ import type { NewBatchBody } from '../../../src/protocol/client.ts';
 import type { TaskRecord } from '../../../src/trace/task.ts';
 import { plainSubmission, type TestServer } from '../../support/rolloutServer.ts';
 
+/** Options of the server: it waits for a trainer that takes its time to load. */
+export const PATIENT = ['--executor', 'none', '--idle-seconds', '3600'];
+
 export type Group = NonNullable<NewBatchBody['group']>;
 
 /** Opens it for the tasks of a scripted endpoint. Returns its ID. */

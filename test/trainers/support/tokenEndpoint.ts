@@ -1,6 +1,6 @@
 /**
  * A chat endpoint with token IDs and log probabilities. Its tokenizer is simple: the ID of each byte is its value, and
- * END ends a message. What it answers depends on the seed of the attempt alone.
+ * END ends a message. What it answers depends on the seed of the first call of an attempt.
  */
 import type { ServerResponse } from 'node:http';
 import { seedOf } from '../../../src/common/hash.ts';
@@ -34,9 +34,10 @@ export function tokenEndpoint({ right = 5, lost = [], hanging, before }: Attempt
     await before?.();
     const messages = body['messages'] as JsonObject[];
     const question = text(messages.find(({ role }) => role === 'user')?.['content']);
+    const result = messages.findLast(({ role }) => role === 'tool');
     const known = seeds.get(question) ?? [];
     seeds.set(question, known);
-    if (!known.includes(body['seed'])) known.push(body['seed']);
+    if (result === undefined && !known.includes(body['seed'])) known.push(body['seed']);
     if (question.startsWith('sum') && lost.includes(known.indexOf(body['seed']))) {
       refuse(response, 500, { message: 'the engine has lost its GPU' });
       return;
@@ -44,7 +45,6 @@ export function tokenEndpoint({ right = 5, lost = [], hanging, before }: Attempt
     if (question === hanging?.question && known.indexOf(body['seed']) >= hanging.from) return;
     const [, a = '0', b = '0'] = /sum (\d+) (\d+)/.exec(question) ?? [];
     const isRight = seedOf(question, JSON.stringify(body['seed'])) % 10 < right;
-    const result = messages.findLast(({ role }) => role === 'tool');
     const expression = `${a} + ${b}${isRight ? '' : ' + 1'}`;
     const space = question.startsWith('spaces') ? ' ' : '';
     if (result === undefined) answer(body, response, '', `{${space}"expression":${space}"${expression}"}`);
