@@ -1,19 +1,11 @@
 /** NeMo Gym's own client drives `rollout gym`, and its own classes and metrics check what it answers. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { z } from 'zod';
 import { Bench } from '../support/cli.ts';
 import { Gym, gymRow } from '../support/gymProcess.ts';
 import { Workspace } from '../support/testWorkspace.ts';
-
-const VARIABLE = 'ROLLOUT_TEST_NEMO_GYM';
-/** The interpreter of an environment with nemo-gym 0.4.0. */
-const python = process.env[VARIABLE];
-const DRIVER = fileURLToPath(new URL('python/nemo_gym_run.py', import.meta.url));
+import { runPython } from './support/python.ts';
 
 const STEPS = 3;
 const question = `call calculate {"expression":"1 + 1"} times ${STEPS}\nanswer {{last}}`;
@@ -21,7 +13,7 @@ const printed = z.array(
   z.object({ reward: z.number().nullable(), calls: z.number().nullable(), failure: z.string().nullable() }),
 );
 
-describe("NeMo Gym's client", { timeout: 300_000, skip: python === undefined && `${VARIABLE} is not set` }, () => {
+describe("NeMo Gym's client", { timeout: 600_000 }, () => {
   let workspace: Workspace;
   let gym: Gym | undefined;
   before(() => {
@@ -54,14 +46,10 @@ describe("NeMo Gym's client", { timeout: 300_000, skip: python === undefined && 
     gym = await Gym.start(workspace, file);
     const rows = ['right', 'wrong', 'unknown'].flatMap((task, index) => [0, 1].map((n) => gymRow(task, [index, n])));
     const lines = workspace.write('rows.jsonl', rows.map((row) => JSON.stringify(row)).join('\n'));
-    const driver = spawn(python ?? '', [DRIVER, gym.url, lines], { stdio: ['ignore', 'pipe', 'pipe'] });
-    const closed = once(driver, 'close');
-    const [out, errors] = await Promise.all([text(driver.stdout), text(driver.stderr)]);
-    const [code] = (await closed) as [number | null];
-    assert.equal(code, 0, errors);
+    const found = await runPython({ trainer: 'nemo-gym', script: 'nemo_gym_run.py', args: [gym.url, lines] }, printed);
     const trained = { calls: STEPS + 1, failure: null };
     const failed = { reward: null, calls: null, failure: 'legitimate' };
-    assert.deepEqual(printed.parse(JSON.parse(out.trim().split('\n').at(-1) ?? '')), [
+    assert.deepEqual(found, [
       ...Array.from({ length: 2 }, () => ({ reward: 1, ...trained })),
       ...Array.from({ length: 2 }, () => ({ reward: 0, ...trained })),
       failed,

@@ -62,7 +62,7 @@ const ENVIRONMENTS: Readonly<Record<Trainer, Environment>> = {
       ...['platformdirs==4.14.8', 'pydot==4.0.1', 'python-dateutil==4.0.0', 'six==1.17.0', 'wandb==0.31.0'],
       ...['xxhash==4.1.0', 'yappi==1.7.6'],
     ],
-    imports: 'import nemo_gym.openai_utils, nemo_gym.base_resources_server',
+    imports: 'import nemo_gym.openai_utils, nemo_gym.base_resources_server, nemo_gym.rollout_collection',
   },
 };
 
