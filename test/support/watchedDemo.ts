@@ -20,17 +20,25 @@ export interface WatchedDemo {
   close(): Promise<void>;
 }
 
+/** Tokens, for example, are decoded without a gate. */
+function isCompletion({ method, url = '' }: IncomingMessage): boolean {
+  return method === 'POST' && url.split('?')[0]?.endsWith('/chat/completions') === true;
+}
+
 /** `onRequest` receives each requested chat completion when it arrives. */
 export async function watchedDemo(onRequest?: (body: JsonObject) => void): Promise<WatchedDemo> {
   const model = createDemoModel();
   const receivedRequests: JsonObject[] = [];
   const gates = new Map<string, Gate>();
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    if (!isCompletion(request)) {
+      model.handle(request, response);
+      return;
+    }
     await gates.get(String(request.headers['x-gate']))?.enter();
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      if (request.method !== 'POST') return;
       const body = JSON.parse(Buffer.concat(chunks).toString()) as JsonObject;
       receivedRequests.push(body);
       onRequest?.(body);
