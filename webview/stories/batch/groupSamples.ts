@@ -36,6 +36,7 @@ function changes(
       ? { weights: { desk: [String(7 + at), String(Math.min(6 + versions, 7 + at + (attempt % 2)))] } }
       : {}),
     ...(isGraded ? { reward: 0.25 } : {}),
+    ...(versions > 0 && index % 4 === 1 && attempt === 2 ? { drifts: 3 } : {}),
     ...(index % 5 === 2 && attempt === 3 ? { touched: true } : {}),
     ...(index % 6 === 1 && attempt === 6 ? { status: 'cancelled', passed: null, reward: null } : {}),
   };
