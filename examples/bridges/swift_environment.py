@@ -8,22 +8,13 @@ the text of a reply as `<tool_call>{"name": …, "arguments": …}</tool_call>`,
 """
 import asyncio
 import json
-import os
 import re
 import urllib.error
-import urllib.request
 
+from gym_client import call
 from swift.rollout.gym_env import Env, envs
 
 CALL = re.compile(r"<tool_call>\s*(.*?)\s*</tool_call>", re.DOTALL)
-
-
-def call(path, body=None, method=None, timeout=300):
-    url = os.environ["ROLLOUT_GYM"].rstrip("/") + path
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json"}, method=method)
-    with urllib.request.urlopen(request, timeout=timeout) as reply:
-        return json.loads(reply.read() or b"null")
 
 
 class RolloutEnv(Env):

@@ -7,20 +7,11 @@ Rows of the dataset have a `task_id`, and a `prompt` that ends with a user messa
 question. All tasks must have the tools of the example task. ROLLOUT_GYM is the URL of `rollout gym`.
 """
 import inspect
-import json
-import os
 import urllib.error
-import urllib.request
+
+from gym_client import call
 
 TYPES = {"string": str, "integer": int, "number": float, "boolean": bool, "array": list, "object": dict}
-
-
-def call(path, body=None, method=None, timeout=300):
-    url = os.environ["ROLLOUT_GYM"].rstrip("/") + path
-    data = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(url, data=data, headers={"Content-Type": "application/json"}, method=method)
-    with urllib.request.urlopen(request, timeout=timeout) as reply:
-        return json.loads(reply.read() or b"null")
 
 
 class Session:

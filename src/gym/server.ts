@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import type { z } from 'zod';
 import { type ErrorCode, errorText, StudioError } from '../common/errors.ts';
 import type { Json } from '../common/json.ts';
+import { HTTP_STATUS } from '../protocol/httpStatus.ts';
 
 /** A body with the messages of a long task fits. Metrics come without messages. */
 export const MAX_BODY_BYTES = 64 * 1024 * 1024;
@@ -33,21 +34,12 @@ interface Answer {
 }
 
 /** As FastAPI, NeMo Gym's own servers answer 422 to a body that does not fit. */
-const STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
+const STATUS: Readonly<Record<ErrorCode, number>> = {
+  ...HTTP_STATUS,
   usage: 422,
   config: 422,
   unsupported: 422,
   version: 422,
-  unauthorized: 401,
-  forbidden: 403,
-  not_found: 404,
-  conflict: 409,
-  fenced: 409,
-  cancelled: 409,
-  gone: 410,
-  too_large: 413,
-  unavailable: 503,
-  storage: 507,
 };
 
 export interface GymServer {
@@ -112,7 +104,7 @@ async function serve(
     send(response, 200, answer.body);
   } catch (error) {
     if (gone.signal.aborted) return;
-    const status = StudioError.is(error) ? (STATUS[error.code] ?? 500) : 500;
+    const status = StudioError.is(error) ? STATUS[error.code] : 500;
     if (status >= 500) log(`${request.method ?? ''} ${request.url ?? ''}: ${errorText(error)}`);
     // What is left of the body is not read: the connection cannot be used again.
     if (!request.complete) response.setHeader('connection', 'close');

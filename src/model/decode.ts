@@ -7,7 +7,7 @@ import { EndpointRefusal } from './http/transport.ts';
 /** Texts only explain a record, so nobody waits long for them. */
 const DECODE_MS = 1_000;
 /** Tokens whose texts are kept for each model. */
-const MOST_TEXTS = 10_000;
+const MAX_TEXTS = 10_000;
 
 const decoded = z.object({ prompt: z.string() });
 
@@ -34,7 +34,7 @@ export class TokenDecoder {
           const known = this.#texts.get(id);
           if (known !== undefined) return known;
           const text = await this.#ask(id, model, target, connections, signal);
-          if (this.#texts.size >= MOST_TEXTS) this.#texts.clear();
+          if (this.#texts.size >= MAX_TEXTS) this.#texts.clear();
           this.#texts.set(id, text);
           return text;
         }),

@@ -2,6 +2,7 @@
 import type { Ask, SideQuestion } from '../rollout/ports.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import { textOf } from '../trace/model/messages.ts';
+import { ordinalsOf } from '../trace/model/ordinals.ts';
 import type { ModelSpan, ToolSpan } from '../trace/model/spans.ts';
 import type { TrajectoryModel } from '../trace/model.ts';
 
@@ -35,13 +36,11 @@ function answersOf(model: TrajectoryModel, sides: readonly ModelSpan[]): Recorde
     const { side, context } = start.data;
     const reply = end?.data.m === undefined ? undefined : model.currentMessage(end.data.m)?.event.data.parts;
     if (side === undefined || reply === undefined) return [];
-    const messages = context
-      .flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index))
-      .flatMap((m): SideQuestion['messages'][number][] => {
-        const message = model.message(m)?.event.data;
-        if (message === undefined || message.role === 'tool') return [];
-        return [{ role: message.role, text: textOf(message.parts) }];
-      });
+    const messages = ordinalsOf(context).flatMap((m): SideQuestion['messages'][number][] => {
+      const message = model.message(m)?.event.data;
+      if (message === undefined || message.role === 'tool') return [];
+      return [{ role: message.role, text: textOf(message.parts) }];
+    });
     return [{ side, messages, reply: textOf(reply) }];
   });
 }

@@ -2,6 +2,7 @@
 
 import { callSeed } from '../trace/callSeed.ts';
 import { ClassedError } from '../trace/classedError.ts';
+import { ordinalsOf } from '../trace/model/ordinals.ts';
 import type { TrajectoryModel } from '../trace/model.ts';
 import { hasHappened, isRepeated } from '../trace/undone.ts';
 import type { History } from './act/history.ts';
@@ -39,9 +40,7 @@ export function conversationOf(recording: TrajectoryModel): number[] {
   const calls = recording.steps.flatMap(({ model }) => model ?? []);
   const last = calls.findLast(({ agent }) => !agent.includes('/')) ?? calls.at(-1);
   if (last === undefined) return [];
-  const ordinals = last.start.data.context.flatMap(([from, to]) =>
-    Array.from({ length: to - from + 1 }, (_none, index) => from + index),
-  );
+  const ordinals = ordinalsOf(last.start.data.context);
   if (last.end?.data.m !== undefined) ordinals.push(last.end.data.m);
   for (const tool of recording.step(last.step)?.tools ?? [])
     if (tool.agent === last.agent && tool.end?.data.m !== undefined) ordinals.push(tool.end.data.m);

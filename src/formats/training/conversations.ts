@@ -1,8 +1,9 @@
 /** Conversations of a rollout in the chat format, with what may be learned from them. */
 import { type ChatMessage, toChatMessages } from '../../trace/chat/messages.ts';
+import { ordinalsOf } from '../../trace/model/ordinals.ts';
 import type { ModelSpan } from '../../trace/model/spans.ts';
 import type { TrajectoryModel } from '../../trace/model.ts';
-import type { Context, Part, Role } from '../../trace/schema.ts';
+import type { Part, Role } from '../../trace/schema.ts';
 
 /** A message with its texts, in place of references to them. */
 export interface WholeMessage {
@@ -77,7 +78,7 @@ export function conversationOf(
     for (const message of toChatMessages(results, REASONING)) turns.push({ message, call: undefined, loss: false });
     results = [];
   };
-  for (const m of [...ordinals(last.start.data.context), ...(reply === undefined ? [] : [reply])]) {
+  for (const m of [...ordinalsOf(last.start.data.context), ...(reply === undefined ? [] : [reply])]) {
     const whole = messages.get(model.currentMessage(m, last.end?.seq ?? last.seq)?.m ?? m);
     if (whole === undefined) continue;
     if (whole.role === 'tool') {
@@ -107,8 +108,8 @@ function callsOf(model: TrajectoryModel): ModelSpan[] {
 function continues(before: ModelSpan | undefined, next: ModelSpan): boolean {
   const reply = before?.end?.data.m;
   if (before === undefined || reply === undefined) return false;
-  const earlier = [...ordinals(before.start.data.context), reply];
-  const later = ordinals(next.start.data.context);
+  const earlier = [...ordinalsOf(before.start.data.context), reply];
+  const later = ordinalsOf(next.start.data.context);
   return earlier.every((m, index) => later[index] === m);
 }
 
@@ -116,7 +117,7 @@ function continues(before: ModelSpan | undefined, next: ModelSpan): boolean {
 function whyNotLearned(model: TrajectoryModel, { seq, agent, start, end }: ModelSpan): string | undefined {
   if (end?.data.m === undefined) return 'they have no text';
   if (end.data.finish_reason === 'length') return 'truncated, or after a truncated reply';
-  const edited = ordinals(start.data.context).some((m) => {
+  const edited = ordinalsOf(start.data.context).some((m) => {
     const entry = model.message(m);
     return entry?.event.data.origin === 'edited' || (entry?.editedBy?.event.seq ?? Infinity) < end.seq;
   });
@@ -137,8 +138,4 @@ function whyNotLearned(model: TrajectoryModel, { seq, agent, start, end }: Model
 
 function isUnparsed(part: Part): boolean {
   return part.type === 'tool_call' && typeof part.arguments === 'string';
-}
-
-function ordinals(context: Context): number[] {
-  return context.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
 }

@@ -2,6 +2,7 @@ import { seedOf } from '../../common/hash.ts';
 import type { JsonObject } from '../../common/json.ts';
 import type { SubmittedModel } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
+import { ordinalsOf } from '../../trace/model/ordinals.ts';
 import type { Drift, EventData } from '../../trace/schema.ts';
 import type { Act, EffectResult, Outcome } from '../act/act.ts';
 import { faultOf } from '../faults.ts';
@@ -133,7 +134,8 @@ export class ModelCaller {
     if (done.end === undefined) throw new Error('a model call always has an end');
     this.#step = done.start.step;
     if (done.recorded) tokens.recorded(done.span, done.end.tokens);
-    if (done.end.tokens !== undefined) this.#captured = messagesOf(done.start.context, done.end.m);
+    if (done.end.tokens !== undefined)
+      this.#captured = [...ordinalsOf(done.start.context), ...(done.end.m === undefined ? [] : [done.end.m])];
     context.insertInjected(done.endSeq);
     return { ...done, end: done.end };
   }
@@ -186,7 +188,7 @@ export class ModelCaller {
 
   /** Returns what differs although the messages continue those of the call before; undefined if they do not. */
   async #driftOf(start: EventData['model.start'], { at, was, is }: Drift): Promise<Drift | undefined> {
-    const messages = messagesOf(start.context);
+    const messages = ordinalsOf(start.context);
     if (this.#captured.some((m, index) => messages[index] !== m)) return undefined;
     const { client } = this.#agent;
     const tokens = [was, is].filter((token) => token !== undefined);
@@ -247,12 +249,6 @@ export class ModelCaller {
       waiting = true; // ignores late calls by a reply that nobody waits for
     }
   }
-}
-
-/** Returns the ordinals of a context in order, then that of the reply. */
-function messagesOf(context: EventData['model.start']['context'], reply?: number): number[] {
-  const all = context.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
-  return reply === undefined ? all : [...all, reply];
 }
 
 /**

@@ -1,24 +1,7 @@
 /** HTTP responses. */
 import type { ServerResponse } from 'node:http';
-import { type ErrorCode, StudioError } from '../../common/errors.ts';
-
-const STATUS: Readonly<Record<ErrorCode, number>> = {
-  usage: 400,
-  config: 400,
-  version: 400,
-  unauthorized: 401,
-  forbidden: 403,
-  not_found: 404,
-  conflict: 409,
-  fenced: 409,
-  cancelled: 409,
-  gone: 410,
-  too_large: 413,
-  internal: 500,
-  unsupported: 501,
-  unavailable: 503,
-  storage: 507,
-};
+import { StudioError } from '../../common/errors.ts';
+import { HTTP_STATUS } from '../../protocol/httpStatus.ts';
 
 /** Serialized JSON, or a value to serialize. */
 type Body = { readonly text: string } | { readonly value: unknown };
@@ -35,7 +18,7 @@ export function sendJson(response: ServerResponse, status: number, body: Body): 
 }
 
 export function statusOf(error: unknown): number {
-  return StudioError.is(error) ? STATUS[error.code] : 500;
+  return StudioError.is(error) ? HTTP_STATUS[error.code] : 500;
 }
 
 /** Returns the body of an error response. Any error but a StudioError is a bug: its text goes to the log only. */

@@ -1,6 +1,6 @@
+import { ordinalsOf } from '../model/ordinals.ts';
 import type { ModelSpan } from '../model/spans.ts';
 import type { TrajectoryModel } from '../model.ts';
-import type { Context } from '../schema.ts';
 
 /**
  * Why the prompt of a call does not begin with the tokens before it.
@@ -30,8 +30,8 @@ export type SplitReason = (typeof SPLIT_REASONS)[number];
  */
 export function splitReason(model: TrajectoryModel, previous: ModelSpan, next: ModelSpan, offset: number): SplitReason {
   const reply = previous.end?.data.m;
-  const earlier = [...ordinals(previous.start.data.context), ...(reply === undefined ? [] : [reply])];
-  const later = ordinals(next.start.data.context);
+  const earlier = [...ordinalsOf(previous.start.data.context), ...(reply === undefined ? [] : [reply])];
+  const later = ordinalsOf(next.start.data.context);
   const has = new Set(later);
   for (const m of earlier) {
     if (has.has(m)) continue;
@@ -53,8 +53,4 @@ export function splitReason(model: TrajectoryModel, previous: ModelSpan, next: M
 function isEditedBetween(model: TrajectoryModel, m: number, from: number, to: number): boolean {
   const at = model.message(m)?.editedBy?.event.seq;
   return at !== undefined && at > from && at < to;
-}
-
-function ordinals(context: Context): number[] {
-  return context.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => from + index));
 }
