@@ -371,6 +371,9 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
         const cut = network;
         await faults.of(test, async () => {
           const batch = await underWay('cut', 16);
+          const workers = (rows: readonly RolloutRow[]): Set<string | undefined> =>
+            new Set(rows.filter(({ state }) => state === 'running').map(({ worker }) => worker));
+          await bench.workspace.waitForRows(batch, (rows) => workers(rows).size === 2);
           const following = follow(batch);
           cut.setAway(true);
           await new Promise((resolve) => setTimeout(resolve, CUT_MS)); // this duration is part of the test
