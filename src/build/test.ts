@@ -6,9 +6,10 @@
  *   test.ts deep             the tests tagged @deep, which take long
  *   test.ts faults           every fault of a cluster, with a table of what the user sees
  *   test.ts <file.test.ts>   these files
+ *   test.ts --once […]       files that fail do not run again
  */
 
-import { spawn, spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -16,13 +17,15 @@ import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { jsonOf } from '../common/json.ts';
 import { root } from './bundles.ts';
-import { addCounts, type Counts, countsText, noCounts, printResult } from './suites/counts.ts';
+import { addCounts, afterSecondRun, type Counts, countsText, noCounts, printResult } from './suites/counts.ts';
+import { type FailedFile, ONCE, writeResult } from './suites/result.ts';
 import { type FileResults, NODE_OPTIONS, runInProcesses, runInShards } from './suites/runFiles.ts';
 import { startCluster } from './system/cluster.ts';
-import { KITS, kitFolder, missingKit } from './system/kits.ts';
+import { KITS, missingKit } from './system/kits.ts';
 import { installPrograms } from './system/programs.ts';
 import { missingPython, WORLDS } from './system/python.ts';
 import { missingTrainers, TRAINERS } from './system/trainers.ts';
+import { prepareVsCode } from './system/vscode.ts';
 
 /** Suites of `npm test`, in order. The ones that start processes, and so wait a lot, run together. */
 const DEFAULT_SUITES = [['unit'], ['contract', 'process']] as const;
@@ -77,22 +80,25 @@ function runFiles(name: string, files: readonly string[], concurrency = CONCURRE
 
 /**
  * Runs a suite. A failed file runs once more, alone, because processes, browsers, engines, and clusters feel other work
- * on the machine. The second result counts, and the file is reported as flaky.
+ * on the machine. The second result counts, and the file is reported as flaky. With `--once`, the first result counts,
+ * and the caller learns which files failed.
  */
-async function runSuite(name: string, files: readonly string[]): Promise<Counts> {
-  const results = await runFiles(name, files);
+async function runSuite(suite: string, files: readonly string[]): Promise<Counts> {
+  const results = await runFiles(suite, files);
   const total = noCounts();
   for (const [file, { counts, ms }] of results) {
-    if (name !== DEEP) durations[path.relative(root, file)] = Math.round(ms);
+    if (suite !== DEEP) durations[path.relative(root, file)] = Math.round(ms);
     if (counts.failed === 0) {
       addCounts(total, counts);
       continue;
     }
-    console.log(`\nRunning again alone: ${path.relative(root, file)}`);
-    const again = (await runFiles(name, [file], 1)).get(file)?.counts ?? counts;
-    if (again.failed === 0) console.log(`flaky: ${path.relative(root, file)} failed first and passed alone`);
-    const failures = counts.failures.map((failure) => `flaky: ${failure}`);
-    addCounts(total, again.failed === 0 ? { ...again, flaky: 1, failures } : again);
+    const name = path.relative(root, file);
+    if (firstResultsCount) {
+      failedFiles.push({ file: name, counts });
+      continue;
+    }
+    console.log(`\nRunning again alone: ${name}`);
+    addCounts(total, afterSecondRun(name, counts, (await runFiles(suite, [file], 1)).get(file)?.counts ?? counts));
   }
   return total;
 }
@@ -125,7 +131,7 @@ function filesOf(suite: string): string[] {
  * files come before all, the larger ones first, which is about the same order on a clean clone.
  */
 function byDuration(a: string, b: string): number {
-  const last = (file: string): number => durations[path.relative(root, file)] ?? Number.POSITIVE_INFINITY;
+  const last = (file: string): number => lastDurations[path.relative(root, file)] ?? Number.POSITIVE_INFINITY;
   const size = (file: string): number => statSync(file).size;
   return last(b) - last(a) || size(b) - size(a) || (a < b ? -1 : 1);
 }
@@ -159,25 +165,6 @@ function prepare(suite: string): string | undefined {
   return suite === 'vscode' ? prepareVsCode() : installPrograms(['chromium']);
 }
 
-/** VS Code, a browser to view it, and the extension in it. */
-function prepareVsCode(): string | undefined {
-  const missing = installPrograms(['chromium', 'ripgrep']);
-  if (missing !== undefined) return missing;
-  for (const script of ['src/build/package.ts', 'test/e2e/support/setup.ts']) {
-    const done = spawnSync(process.execPath, [...NODE_OPTIONS, path.join(root, script)], {
-      cwd: root,
-      stdio: 'inherit',
-    });
-    if (done.status !== 0) return `${script} failed.`;
-  }
-  process.env['ROLLOUT_VSIX'] = path.join(root, 'dist', 'rollout-studio.vsix');
-  // If real recordings are available, one of them is imported instead of the small one.
-  const recordings = kitFolder('recordings');
-  if (recordings !== undefined)
-    process.env['ROLLOUT_RECORDING'] ??= path.join(recordings, 'tau-bench', 'gpt-4o-airline.json');
-  return undefined;
-}
-
 /** A cluster for test/cluster, until this process ends. */
 function prepareCluster(): string | undefined {
   const cluster = startCluster();
@@ -196,12 +183,15 @@ function prepareCluster(): string | undefined {
 process.env['ROLLOUT_USE_BUNDLES'] ??= '1'; // run.mjs built them from the sources
 // Each file of the process suite and each program it starts is a process of its own: they compile a module only once.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'test', '.out', 'compiled');
-const requested = process.argv.slice(2);
+const firstResultsCount = process.argv.includes(ONCE);
+const requested = process.argv.slice(2).filter((name) => name !== ONCE);
 const single = requested.filter((name) => name.endsWith('.ts'));
 const groups: readonly (readonly string[])[] =
   requested.length === 0 ? DEFAULT_SUITES : requested.filter((name) => !name.endsWith('.ts')).map((name) => [name]);
 const total = noCounts();
-const durations = readTimes();
+const failedFiles: FailedFile[] = [];
+const durations: Record<string, number> = {};
+const lastDurations = readTimes();
 
 // In parallel with the suites: the check needs the processor, and they wait a lot.
 const check = requested.length === 0 ? startCheck() : undefined;
@@ -235,22 +225,10 @@ if (check !== undefined) {
   console.log(`\n── check\n${output}`);
   addCounts(total, { ...noCounts(), passed: ok ? 1 : 0, failed: ok ? 0 : 1 });
 }
-mkdirSync(path.join(root, 'test/.out'), { recursive: true });
-writeFileSync(TIMES, JSON.stringify(durations, null, 2));
-writeFileSync(
-  path.join(
-    root,
-    'test/.out',
-    `${
-      requested.length === 0
-        ? 'all'
-        : requested
-            .join('-')
-            .replace(/[^\w-]/g, '_')
-            .slice(0, 100)
-    }.json`,
-  ),
-  JSON.stringify(total),
-);
+mkdirSync(path.dirname(TIMES), { recursive: true });
+// Other suites may have run at the same time.
+writeFileSync(TIMES, JSON.stringify({ ...readTimes(), ...durations }, null, 2));
+writeResult(requested, { ...total, failedFiles });
+for (const { counts } of failedFiles) addCounts(total, counts);
 printResult(total);
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);

@@ -22,6 +22,13 @@ export function addCounts(total: Counts, counts: Counts): void {
   total.failures.push(...counts.failures);
 }
 
+/** Returns the counts of a file that failed and ran again alone: those of the second run, with what failed first. */
+export function afterSecondRun(file: string, first: Counts, second: Counts): Counts {
+  if (second.failed > 0) return second;
+  console.log(`flaky: ${file} failed first and passed alone`);
+  return { ...second, flaky: 1, failures: first.failures.map((failure) => `flaky: ${failure}`) };
+}
+
 /** Prints the failed tests once more, because their output is far above, and then the counts. */
 export function printResult(total: Counts): void {
   if (total.failures.length > 0) console.log(`\n── failed tests\n${total.failures.join('\n')}`);
