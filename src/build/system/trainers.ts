@@ -68,21 +68,16 @@ const ENVIRONMENTS: Readonly<Record<Trainer, Environment>> = {
 
 /** What all of them share, installed with its dependencies if the user names no environment that has it. */
 const TORCH = [
-  ...['torch==2.13.0', 'transformers==5.19.0', 'aiohttp', 'cachetools', 'cloudpickle', 'dill', 'einops', 'fastapi'],
-  ...[
-    'jsonschema',
-    'openai',
-    'pillow',
-    'psutil',
-    'python-dotenv',
-    'requests',
-    'sentencepiece',
-    'sentry-sdk',
-    'tiktoken',
-  ],
-  'uvicorn',
+  ...['torch==2.13.0', 'transformers==5.19.0', 'aiohttp', 'cachetools', 'cloudpickle', 'cryptography', 'dill'],
+  ...['einops', 'fastapi', 'httpx', 'jsonschema', 'msgspec', 'openai', 'pillow', 'protobuf', 'psutil'],
+  ...['python-dotenv', 'pyzmq', 'requests', 'sentencepiece', 'sentry-sdk', 'tiktoken', 'uvicorn'],
 ];
 const TORCH_VARIABLE = 'ROLLOUT_TEST_TORCH';
+/**
+ * Their classes load in versions of Python that they do not name. Packages that pip resolves keep to their versions:
+ * it would choose ones that cannot even be built.
+ */
+const UNRESOLVED = ['--no-deps', '--ignore-requires-python'];
 /** verl ends before 3.13. NeMo Gym asks for 3.12, and its classes load in 3.11 too. */
 const SUITABLE = 'import sys, venv, ensurepip; sys.exit(not (3, 11) <= sys.version_info < (3, 13))';
 const LOCK_MS = 1_200_000;
@@ -107,7 +102,7 @@ export function trainerPython(trainer: Trainer): string {
   const torch = process.env[TORCH_VARIABLE] ?? locked(cache, 'torch', () => madeTorch(cache, base));
   return locked(cache, trainer, () => {
     const { packages, imports } = ENVIRONMENTS[trainer];
-    const python = made(cache, trainer, base, { packages, options: ['--no-deps'], paths: [torch] });
+    const python = made(cache, trainer, base, { packages, options: UNRESOLVED, paths: [torch] });
     const checked = path.join(path.dirname(path.dirname(python)), 'checked');
     if (existsSync(checked)) return python;
     const found = spawnSync(python, ['-c', imports], { encoding: 'utf8' });
@@ -160,7 +155,7 @@ function made(cache: string, name: string, base: string, { packages, options, pa
   const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-input'];
   step(
     python,
-    [...pip, '--ignore-requires-python', ...options, ...packages],
+    [...pip, ...options, ...packages],
     `the packages of ${name} cannot be installed, it needs a network and the package index of pip`,
   );
   writeFileSync(path.join(packagesOf(python), 'shared.pth'), paths.map((one) => `${one}\n`).join(''));
