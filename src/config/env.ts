@@ -1,6 +1,7 @@
 /** `${env:NAME}` stays as written in files and submissions; values are sent separately and filled in where needed. */
 import { StudioError } from '../common/errors.ts';
 import { secretsInUrl } from '../common/redaction/hidable.ts';
+import type { SubmittedPart } from './submission/mix.ts';
 import { mapWorlds } from './submission/nested.ts';
 import type {
   Submission,
@@ -67,14 +68,19 @@ function resolve(value: unknown, secrets: Readonly<Record<string, string>>): unk
 
 /** Resolves every reference in a submission, except in prompts and rubrics. Throws as `resolveEnv` does. */
 export function resolveSubmission(submission: Submission, secrets: Readonly<Record<string, string>>): Submission {
-  const { agent, world, scorer } = submission;
+  const { agent, mix, world, scorer } = submission;
   return {
     ...submission,
     agent: resolveAgent(agent, secrets),
     ...(world === undefined ? {} : { world: mapWorlds(world, (each) => resolveWorld(each, secrets)) }),
     scorer: resolveScorer(scorer, secrets),
+    ...(mix === undefined ? {} : { mix: mix.map((part) => resolvePart(part, secrets)) }),
     ...(submission.notify === undefined ? {} : { notify: resolveEnv(submission.notify, secrets) }),
   };
+}
+
+function resolvePart(part: SubmittedPart, secrets: Readonly<Record<string, string>>): SubmittedPart {
+  return part.sampling === undefined ? part : { ...part, sampling: resolveEnv(part.sampling, secrets) };
 }
 
 function resolveWorld(world: SubmittedWorld, secrets: Readonly<Record<string, string>>): SubmittedWorld {

@@ -9,6 +9,7 @@ import type { Files } from './files.ts';
 import { type AgentParts, type LoadedAgent, readAgent, withMembers } from './load/agent.ts';
 import { type DatasetLook, readDataset } from './load/dataset.ts';
 import { checkGroup } from './load/group.ts';
+import { readMix } from './load/mix.ts';
 import { checkNeeds } from './load/needs.ts';
 import { reportExpression } from './load/perturb.ts';
 import { checkPlaceholders } from './load/placeholders.ts';
@@ -60,6 +61,8 @@ export interface LoadedBatch {
   /** Rubric of a judge. */
   readonly rubric?: PromptText;
   readonly dataset: DatasetLook;
+  /** The prompts of the parts of its mix. */
+  readonly mixPrompts?: readonly (PromptText | undefined)[];
 }
 
 interface LoadResult<T> {
@@ -122,6 +125,8 @@ export async function loadBatch(
   const rubric = value.scorer === undefined ? undefined : await checkScorer(reading, parsed, value.scorer, answers);
 
   checkPrompts(reading, agent, dataset?.head ?? []);
+  const { mix } = value;
+  const mixPrompts = mix === undefined ? [] : await readMix(reading, parsed, mix, agent, dataset?.head ?? []);
   if (world !== undefined) checkWorldTexts(reading, world, dataset?.head ?? []);
   checkTogether(reading, parsed, value, options);
   if (value.scorer?.kind === 'world' && world !== undefined) checkVerifier(reading, parsed, world);
@@ -158,7 +163,8 @@ export async function loadBatch(
   const worldReady = complete?.world === undefined || world?.world !== undefined;
   const scorer = complete?.scorer;
   const rubricReady = scorer?.kind !== 'judge' || scorer.rubric === undefined || rubric !== undefined;
-  if (complete === undefined || agent?.agent === undefined || dataset === undefined || !worldReady || !rubricReady)
+  const ready = worldReady && rubricReady && mixPrompts !== undefined;
+  if (complete === undefined || agent?.agent === undefined || dataset === undefined || !ready)
     return finish<LoadedBatch>(reading, undefined);
   const { attempts, seed, concurrency } = options;
   const sandbox = parsed.has(['sandbox']) ? undefined : options.sandbox;
@@ -178,6 +184,7 @@ export async function loadBatch(
     dataset,
     ...(world?.world === undefined ? {} : { world: world.world }),
     ...(rubric === undefined ? {} : { rubric }),
+    ...(mix === undefined ? {} : { mixPrompts }),
     ...(options.noPerturb === true ? { noPerturb: true } : {}),
   });
 }

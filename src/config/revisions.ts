@@ -26,6 +26,7 @@ const MAX_LINES = 100;
 export function revisionDifferences(before: Submission, after: Submission): string[] {
   const lines: string[] = [];
   compareAgents('agent', before.agent, after.agent, lines);
+  compareMix(before, after, lines);
   compare('world', worldOf(before.world), worldOf(after.world), lines);
   compareTools('world', realToolsOf(before), realToolsOf(after), lines);
   compare('scorer', scorerOf(before), scorerOf(after), lines);
@@ -50,6 +51,15 @@ function agentOf(agent: SubmittedAgent): Plain {
     prompt: agent.prompt.text,
     ...(team === undefined ? {} : { team: { ...team, members } }),
   };
+}
+
+/** Compares the parts of mixes by name. */
+function compareMix(before: Submission, after: Submission, lines: string[]): void {
+  const partsOf = ({ mix }: Submission): Plain | undefined =>
+    mix === undefined
+      ? undefined
+      : Object.fromEntries(mix.map(({ name, prompt, ...part }) => [name, { ...part, prompt: prompt?.text }]));
+  compare('mix', partsOf(before), partsOf(after), lines);
 }
 
 /** Compares agents, their tools, and the members of their teams by name. */

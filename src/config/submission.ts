@@ -9,6 +9,7 @@ import { z } from 'zod';
 import { hashOf } from '../common/hash.ts';
 import { adaptive } from './submission/adaptive.ts';
 import { scorerName, submittedJudge } from './submission/judge.ts';
+import { submittedPart } from './submission/mix.ts';
 import { worldsIn } from './submission/nested.ts';
 import {
   json,
@@ -156,6 +157,8 @@ export const submission = z.object({
   attempts: z.number().int().min(1),
   /** Tasks start with `least` attempts, and get more while they need them. */
   adaptive: adaptive.optional(),
+  /** Parts of the attempts of each task that sample differently, or have another prompt (`submission/mix.ts`). */
+  mix: z.array(submittedPart).min(1).optional(),
   seed: z.number().int().min(0),
   stop: z.object({
     passes_per_task: z.number().int().optional(),
@@ -194,6 +197,7 @@ export function submissionSha(value: Submission): string {
 export function configSha(value: Submission): string {
   return hashOf({
     agent: withoutPaths(value.agent),
+    ...(value.mix === undefined ? {} : { mix: value.mix }),
     world: worldConfig(value.world),
     ...(value.no_perturb === undefined ? {} : { no_perturb: value.no_perturb }),
     scorer: withoutPath(value.scorer),

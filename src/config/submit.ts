@@ -23,6 +23,7 @@ import {
 import { type Bundle, Bundles, blobsAndTasks, type SubmissionBlob } from './submit/blobs.ts';
 import { collectEnvironment } from './submit/environment.ts';
 import { answered, batchTruths } from './submit/facts.ts';
+import { submittedMix } from './submit/mix.ts';
 import { type RecordingFile, submittedRecordings } from './submit/recordings.ts';
 import { submittedRules, withRules } from './submit/rules.ts';
 import { type ScenarioFiles, type SentScenarios, sentScenarios } from './submit/scenarios.ts';
@@ -118,6 +119,7 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
     ...(typeof file.attempts === 'number'
       ? {}
       : { adaptive: { least: file.attempts.least, until: file.attempts.until } }),
+    ...(file.mix === undefined ? {} : { mix: submittedMix(file.mix, loaded) }),
     seed: file.seed,
     stop: file.stop,
     retry: file.retry,

@@ -143,6 +143,8 @@ const member = z.object({
   rollout: z.string(),
   attempt: int,
   try: int,
+  /** Of the mix of its batch. */
+  part: z.string().optional(),
   outcome,
   reward: z.number(),
   advantage: z.number().nullable(),

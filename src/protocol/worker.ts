@@ -48,6 +48,10 @@ export const grant = z.object({
   task: taskRecord,
   attempt: int,
   try: int,
+  /** Its place in the mix, if that is not `attempt`. */
+  place: int.min(1).optional(),
+  /** For a fork: the part of the mix of its parent. */
+  part: z.string().optional(),
   /** Empty unless a fork, or a rollout that scores another one again. */
   lineage,
   /** For a fork: where it left its parent, and its initial edits (right after `rollout.start` and `rollout.lease`). */

@@ -39,6 +39,8 @@ export interface RolloutJob {
   readonly how: 'fresh' | 'resumed';
   /** With secrets resolved. Read-only: one object may be shared by all rollouts of a batch. */
   readonly submission: Submission;
+  /** The part of the mix that it is of; `submission` is that of the part. */
+  readonly part?: string;
   /** Hashes of the original submission, without secrets. Default: computed from `submission`. */
   readonly shas?: { readonly config: string; readonly code: string };
   /** Where a fork starts: after `seq` of `rollout`. */

@@ -167,6 +167,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     surroundings: {
       task: job.task,
       attempt: job.attempt,
+      part: job.part,
       repeats: (span) => repeats.of(span),
       usage: () => totals.totals(0),
     },
@@ -268,6 +269,7 @@ function writeBeginning(job: RolloutJob, log: Log, history: History, ownFrom: nu
         config,
         code,
         model: submission.agent.model.name,
+        ...(job.part === undefined ? {} : { part: job.part }),
         ...(fork === undefined ? {} : { fork: { rollout: fork.rollout, seq: fork.seq } }),
         ...(rescores === undefined ? {} : { rescores: { rollout: rescores.rollout, seq: rescores.seq } }),
       },

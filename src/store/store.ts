@@ -247,6 +247,8 @@ export interface NewBatch {
     readonly lineage: Lineage;
     readonly edits: readonly ForkEdit[];
     readonly differs?: readonly string[];
+    /** Its part of the mix. */
+    readonly part?: string;
   };
   /**
    * The batch whose rollouts it scores again, and who requested that. Its tasks are added by `addRescored`.
@@ -354,6 +356,8 @@ export interface Lease {
   readonly task: TaskRecord;
   readonly attempt: number;
   readonly try: number;
+  /** Its place in the mix, if that is not `attempt`. */
+  readonly place?: number;
   readonly lineage: Lineage;
   /** What it scores again, if its batch rescores another one. */
   readonly rescores?: { readonly rollout: string; readonly seq: number };

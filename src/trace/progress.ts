@@ -67,6 +67,7 @@ function apply(row: Progress, event: TraceEvent): void {
   switch (event.kind) {
     case 'rollout.start':
       if (event.data.times !== 'none') row.started_at = event.at;
+      if (event.data.part !== undefined) row.part = event.data.part;
       return;
     case 'model.start':
       if (event.data.side !== undefined) {

@@ -1,7 +1,7 @@
 /**
  * The expression language for breakpoints, filters, watches, perturbations, and exports: CEL over event, step, tool,
- * message, observation, agent, side, task, attempt, usage, world, reward, verdicts, and status (query/vocabulary.ts),
- * and plain text.
+ * message, observation, agent, side, task, attempt, part, usage, world, reward, verdicts, and status
+ * (query/vocabulary.ts), and plain text.
  *
  * `compileQuery` interprets a text as follows (`compileCondition` accepts only CEL):
  * 1. Empty, or completely in one pair of quotes: text.

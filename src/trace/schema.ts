@@ -149,6 +149,8 @@ const eventData = {
       config: sha.optional(),
       code: sha.optional(),
       model: z.string().optional(),
+      /** The part of the mix of its batch that it is of: it decides its sampling and its prompt. */
+      part: z.string().optional(),
       fork: z.object({ rollout: z.string(), seq: int.min(0) }).optional(),
       /** In a batch that rescores another one: the rollout that is scored again, which ends at `seq`. */
       rescores: z.object({ rollout: z.string(), seq: int.min(0) }).optional(),

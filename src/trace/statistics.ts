@@ -8,6 +8,7 @@ import { NO_FAULTS } from './recovery.ts';
 import type { SideUsage } from './schema.ts';
 import { LEVEL, methodText, resamplesFor } from './statistics/bootstrap.ts';
 import { attemptOf, attemptRows } from './statistics/outcomes.ts';
+import { PartTally } from './statistics/parts.ts';
 import { type Counts, reportedKs } from './statistics/passRates.ts';
 import { type CountGroup, groupCounts, passIntervals, passTables, passValues } from './statistics/passTables.ts';
 import type { Report, TaskGroup } from './statistics/schema.ts';
@@ -63,9 +64,11 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
   const live = { running: 0, held: 0 };
   const stops = { attempts: 0, tokens: 0 };
   const values = new ValueTally();
+  const parts = new PartTally();
   yield* each(counting, (row) => {
     const attempt = attemptOf(row);
     tally.add(attempt);
+    parts.add(row, attempt);
     values.add(attempt, row.progress.reward, input.levels?.get(row.task));
     if (row.state === 'running' || row.state === 'held') live[row.state] += 1;
     if (row.progress.limit === 'condition') {
@@ -169,6 +172,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     predictions: Object.fromEntries(tally.predictions.accuracies().map(({ name, ...of }) => [name, of])),
     calls: tally.calls,
     prediction_accuracy: tally.predictions.overall().accuracy,
+    by_part: parts.result(),
     by_level: yield* byName(first.tasks, input.levels, ks, stopped),
     by_scenario: yield* byName(first.tasks, input.scenarios, ks, stopped),
     value: values.result(input.judge),

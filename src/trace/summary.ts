@@ -102,6 +102,13 @@ export const progress = z.object({
   /** The current hold. */
   hold: hold.optional(),
   touched: z.boolean(),
+  /** The part of the mix of its batch. Known once it has started. */
+  part: z.string().optional(),
+  /**
+   * Its place among the attempts of its task that count, if that is not its number: it replaces one that was lost to
+   * infrastructure, or follows replaced ones.
+   */
+  place: z.number().int().optional(),
   started_at: z.number().int().optional(),
   ended_at: z.number().int().optional(),
   status: rolloutStatus.optional(),

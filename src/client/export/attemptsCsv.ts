@@ -17,6 +17,7 @@ const COLUMNS: Readonly<Record<string, (row: RolloutRow, attempt: ExportedAttemp
   task: (row) => row.task,
   attempt: (row) => row.attempt,
   rollout: (row) => row.rollout,
+  part: (row) => row.progress.part,
   outcome: (row) => outcomeOf(row),
   cause: (row) => row.progress.cause?.text,
   cause_kind: (row) => row.progress.cause?.kind,

@@ -31,6 +31,8 @@ export function reportText(report: Report, width: number): string {
     if (levels.length > 1) lines.push('', groupTable('level', levels));
     if (scenarios.length > 1) lines.push('', groupTable('scenario', scenarios));
   }
+  const parts = Object.entries(report.by_part);
+  if (parts.length > 0) lines.push('', partTable(parts));
   if (report.value !== null) lines.push(...valueLines(report.value));
   const [scenario, ...others] = scenarios.map(([name]) => harmlessLine(name));
   lines.push('', ...(scenario === undefined || others.length > 0 ? [] : [`scenario   ${scenario}`]));
@@ -88,6 +90,23 @@ function groupTable(by: string, groups: readonly (readonly [string, TaskGroup])[
           rate(one.pass_at?.['1']),
         ]),
       ...(more > 0 ? [[`… and ${more} more`, '', '', '', '']] : []),
+    ],
+    [1, 2, 3, 4],
+  );
+}
+
+/** Returns the parts of the mix. `tokens`: per attempt. */
+function partTable(parts: readonly (readonly [string, Report['by_part'][string]])[]): string {
+  return table(
+    [
+      ['part', 'attempts', 'passed', 'rate', 'tokens'],
+      ...parts.map(([name, { attempts, scored, passed, tokens }]) => [
+        name,
+        String(attempts),
+        `${passed}/${scored}`,
+        rate(scored === 0 ? null : passed / scored),
+        compact(tokens / attempts),
+      ]),
     ],
     [1, 2, 3, 4],
   );

@@ -6,6 +6,7 @@ import { attemptsSection } from './attemptsSection.ts';
 import { curriculumSection } from './curriculumSection.ts';
 import { groupSection } from './groupSection.ts';
 import { judgeScorer, scorerName } from './judgeScorer.ts';
+import { mixSection } from './mixSection.ts';
 import { askedModels } from './modelSection.ts';
 import { podsSection } from './podsSection.ts';
 import { sandboxSection } from './sandboxSection.ts';
@@ -146,6 +147,9 @@ export const batchFile = z.strictObject({
       'breakpoint uses.',
   ),
   attempts: attemptsSection,
+  mix: mixSection
+    .optional()
+    .describe('Parts of the attempts of each task that sample differently, or have another prompt, with their shares.'),
   seed: whole(0, 7).default(DEFAULTS.seed).describe('Seed for everything random, so that a batch can be reproduced.'),
   scorer: scorer.describe('Decides whether an attempt passes.'),
   stop: z

@@ -1,7 +1,8 @@
 /** Schemas of `model:` for agents, judges, and simulated users, and of `models:` for what users' code may ask. */
 import { z } from 'zod';
 import { CONTROLLED_ENGINES, DEFAULTS, STREAMING } from '../defaults.ts';
-import { amount, choice, duration, expects, fault, flag, listOf, number, text } from './values.ts';
+import { samplingSection } from './samplingSection.ts';
+import { choice, duration, expects, fault, flag, listOf, number, text } from './values.ts';
 
 const endpoint = text('http://localhost:8000/v1', 'the URL of an OpenAI-compatible endpoint, or a list of them');
 
@@ -33,28 +34,7 @@ export const modelSection = z.strictObject({
     .record(z.string(), text('${env:TEAM_HEADER}'))
     .default({})
     .describe('Additional HTTP headers of every request. Write secrets as `${env:NAME}`.'),
-  sampling: z
-    .strictObject({
-      temperature: number({ min: 0, what: 'a number, 0 or more', example: 1 })
-        .optional()
-        .describe(
-          '0 always picks the most likely token; 1 samples from the unmodified distribution. Default: set by the ' +
-            'endpoint.',
-        ),
-      top_p: number({ min: 0, max: 1, what: 'a number from 0 to 1', example: 0.95 })
-        .optional()
-        .describe('Samples only from the most likely tokens that together have this probability.'),
-      max_tokens: amount('4096').optional().describe('Maximum number of tokens per reply.'),
-      stop: listOf(text('"</answer>"'), 'a list of texts', '["</answer>"]')
-        .optional()
-        .describe('Strings that end the reply when the model generates them.'),
-      extra: z
-        .record(z.string(), z.unknown())
-        .optional()
-        .describe('Additional request parameters, sent to the endpoint unchanged, e.g. `top_k` for vLLM.'),
-    })
-    .prefault({})
-    .describe('Sampling parameters.'),
+  sampling: samplingSection.prefault({}).describe('Sampling parameters.'),
   capture: z
     .strictObject({
       token_ids: flag

@@ -11,6 +11,15 @@ export const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodT
 export const position = z.object({ file: z.string(), line: z.number().int().min(1), column: z.number().int().min(1) });
 export type Position = z.infer<typeof position>;
 
+export const submittedSampling = z.object({
+  temperature: z.number().optional(),
+  top_p: z.number().optional(),
+  max_tokens: z.number().int().optional(),
+  stop: z.array(z.string()).optional(),
+  extra: jsonObject.optional(),
+});
+export type SubmittedSampling = z.infer<typeof submittedSampling>;
+
 export const submittedModel = z.object({
   /**
    * Replicas; a rollout stays with one as long as it is healthy. `demo:` (with an optional query) is the built-in demo
@@ -20,13 +29,7 @@ export const submittedModel = z.object({
   name: z.string(),
   api_key: z.string().optional(),
   headers: z.record(z.string(), z.string()),
-  sampling: z.object({
-    temperature: z.number().optional(),
-    top_p: z.number().optional(),
-    max_tokens: z.number().int().optional(),
-    stop: z.array(z.string()).optional(),
-    extra: jsonObject.optional(),
-  }),
+  sampling: submittedSampling,
   capture: z.object({ token_ids: z.boolean(), logprobs: z.boolean() }),
   /** When replies are streamed. Absent: `auto`. */
   stream: z.enum(STREAMING).optional(),

@@ -223,7 +223,7 @@ function submittedModel(model: ModelSection): SubmittedModel {
     name: model.name,
     ...(model.api_key === undefined ? {} : { api_key: model.api_key }),
     headers: model.headers,
-    sampling: model.sampling as SubmittedModel['sampling'], // `extra` was parsed from YAML or JSON
+    sampling: submittedSampling(model.sampling),
     capture: model.capture,
     // Absent by default, so that submissions that say nothing about it have the same ID as before.
     ...(model.stream === DEFAULTS.stream ? {} : { stream: model.stream }),
@@ -231,6 +231,10 @@ function submittedModel(model: ModelSection): SubmittedModel {
     ...(model.price === undefined ? {} : { price: model.price }),
     endpoint_wait_seconds: model.endpoint_wait,
   };
+}
+
+export function submittedSampling(sampling: ModelSection['sampling']): SubmittedModel['sampling'] {
+  return sampling as SubmittedModel['sampling']; // `extra` was parsed from YAML or JSON
 }
 
 /** Returns what an entry at `at` of the file of an agent or a world opens. */

@@ -51,6 +51,7 @@ export const GROUP_COLUMNS = [
   ['rollout', 'text'],
   ['attempt', 'int32'],
   ['try', 'int32'],
+  ['part', 'text'],
   ['agent', 'text'],
   ['segment', 'int32'],
   ['segments', 'int32'],

@@ -111,6 +111,7 @@ export function referencesIn(parsed: ParsedFile, kind: FileKind): Reference[] {
     const module = valueOf(['scorer', 'module']);
     if (typeof module === 'string') name('export', ['scorer', 'export'], joinPath(dirname(parsed.file), module));
     prompt(['scorer', 'rubric']);
+    each(['mix'], (_, at) => prompt([...at, 'prompt']));
   }
   for (const match of parsed.text.matchAll(VARIABLE)) {
     const range = lines.range(match.index, match[0].length);

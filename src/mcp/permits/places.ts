@@ -6,6 +6,7 @@
 import { canonicalJson } from '../../common/json.ts';
 import { publicUrl } from '../../common/redaction/hidable.ts';
 import { envNamesIn } from '../../config/env.ts';
+import { withPart } from '../../config/submission/mix.ts';
 import {
   agentsOf,
   type SimulationSources,
@@ -73,9 +74,10 @@ function addKnown(known: Set<string>, past: Submission): void {
     for (const { key } of [...accesses, ...(values === undefined ? [] : [values])]) known.add(key);
 }
 
-function placesOf({ agent, world, scorer, notify, pods, sandbox }: Submission): Place[] {
+function placesOf(planned: Submission): Place[] {
+  const { agent, mix = [], world, scorer, notify, pods, sandbox } = planned;
   const models = [
-    ...agentsOf({ agent }).map(({ model }) => model),
+    ...[planned, ...mix.map((part) => withPart(planned, part))].flatMap(agentsOf).map(({ model }) => model),
     ...sideModelsOf({ agent, world, scorer }).map(({ model }) => model),
   ];
   return [

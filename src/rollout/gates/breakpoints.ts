@@ -13,6 +13,8 @@ const NONE: readonly MatchedBreakpoint[] = [];
 export interface Surroundings {
   readonly task: TaskRecord;
   readonly attempt: number;
+  /** Of the mix. */
+  readonly part?: string | undefined;
   /** How often the same call was made before, by the seq of its start. */
   repeats(span: number): number;
   /** Tokens used so far. */
@@ -85,6 +87,10 @@ class SubjectGate implements Gate {
 
   get attempt(): number {
     return this.#surroundings.attempt;
+  }
+
+  get part(): string | undefined {
+    return this.#surroundings.part;
   }
 
   get usage(): ReturnType<Surroundings['usage']> {

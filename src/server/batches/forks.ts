@@ -105,6 +105,7 @@ export async function forkRollout(services: Services, request: Fork): Promise<Fo
       lineage: lineageAt(parent, request.seq),
       edits: request.edit ?? [],
       ...(differs.length === 0 ? {} : { differs }),
+      ...(parent.row.progress.part === undefined ? {} : { part: parent.row.progress.part }),
     },
   });
   if (isNew) await recordWarnings(services, request.batch, submission.env, values, warnings);

@@ -143,6 +143,7 @@ function memberOf(row: RolloutRow, reward: number, advantage: number | null): Fi
     rollout: row.rollout,
     attempt: row.attempt,
     try: row.try,
+    ...(progress.part === undefined ? {} : { part: progress.part }),
     outcome: trainingOutcomeOf(row),
     reward,
     advantage,

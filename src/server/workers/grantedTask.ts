@@ -16,11 +16,12 @@ export interface TaskNeeds {
 
 /** Returns what prompts, the world, and conditions of breakpoints use. Conditions do not get the expected answer. */
 export function taskNeeds(
-  { agent, world }: Pick<Submission, 'agent' | 'world'>,
+  { agent, mix = [], world }: Pick<Submission, 'agent' | 'mix' | 'world'>,
   breakpoints: readonly Breakpoint[],
 ): TaskNeeds {
   const prompts = [
     ...agentsOf({ agent }).map(({ prompt }) => prompt.text),
+    ...mix.map(({ prompt }) => prompt?.text ?? ''),
     ...(world?.user === undefined ? [] : [world.user.prompt]),
   ];
   const paths = prompts.flatMap(placeholdersOf).map(({ path }) => path.split('.'));

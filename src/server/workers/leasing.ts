@@ -171,7 +171,7 @@ export class Leasing {
   #grant(session: WorkerSession, lease: Lease, fields: GrantFields, needs: TaskNeeds): void {
     session.requested -= 1;
     if (session.pod !== undefined) session.only = lease.rollout;
-    const { epoch, task, attempt, rescores } = lease;
+    const { epoch, task, attempt, place, rescores } = lease;
     const held = { epoch, task: task.id, attempt, try: lease.try };
     session.rollouts.set(lease.rollout, rescores === undefined ? held : { ...held, rescores });
     session.lost.delete(lease.rollout);
@@ -185,6 +185,7 @@ export class Leasing {
       task: grantedTask(task, needs),
       attempt,
       try: lease.try,
+      ...(place === undefined ? {} : { place }),
       lineage: lease.lineage,
       ...(rescores === undefined ? {} : { rescores }),
       last: lease.last,
@@ -201,7 +202,7 @@ function sendDrained(session: WorkerSession): void {
 }
 
 /** The fields that all grants of one batch have in common. */
-type GrantFields = Pick<Grant, 'batch' | 'submission' | 'breakpoints' | 'paused' | 'fork' | 'edits'>;
+type GrantFields = Pick<Grant, 'batch' | 'submission' | 'breakpoints' | 'paused' | 'fork' | 'edits' | 'part'>;
 
 function grantFields(record: BatchRecord): GrantFields {
   const { parent } = record.spec;
@@ -211,5 +212,6 @@ function grantFields(record: BatchRecord): GrantFields {
     breakpoints: breakpointsOf(record),
     paused: record.paused,
     ...(parent === undefined ? {} : { fork: { rollout: parent.rollout, seq: parent.seq }, edits: [...parent.edits] }),
+    ...(parent?.part === undefined ? {} : { part: parent.part }),
   };
 }

@@ -4,7 +4,7 @@ import { int } from '../sql/row.ts';
 import type { Transaction } from '../sql/sql.ts';
 import type { NewBatch } from '../store.ts';
 import type { Batch } from './batchState.ts';
-import { type NewRollout, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
+import { type NewRollout, type RolloutRecordRow, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
 
 /** Returns the number of attempts that a task starts with. */
 export function firstAttempts({ adaptive, attempts }: Pick<NewBatch, 'adaptive' | 'attempts'>): number {
@@ -54,7 +54,18 @@ export async function nextAttempts(
       most,
       newest.map((one) => countNameOf(one)),
     );
-    for (let n = 1; n <= more; n++) next.push({ task, attempt: last + n, try: 1 });
+    const places = freePlaces(newest);
+    for (let n = 1; n <= more; n++) next.push({ task, attempt: last + n, try: 1, place: places() });
   }
   return next;
+}
+
+/** Returns the places of new attempts, one after another: first those of attempts that were lost to infrastructure. */
+function freePlaces(newest: readonly RolloutRecordRow[]): () => number {
+  const placeOf = ({ attempt, progress }: RolloutRecordRow): number => progress.place ?? attempt;
+  const counting = newest.filter((one) => countNameOf(one) !== 'infrastructure').map(placeOf);
+  const lost = newest.map(placeOf).filter((place) => !counting.includes(place));
+  const free = [...new Set(lost)].sort((a, b) => a - b);
+  let last = newest.reduce((highest, one) => Math.max(highest, placeOf(one)), 0);
+  return () => free.shift() ?? ++last;
 }

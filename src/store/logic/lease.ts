@@ -97,6 +97,7 @@ function leaseRollout(
     task,
     attempt: rollout.attempt,
     try: rollout.try,
+    ...(rollout.progress.place === undefined ? {} : { place: rollout.progress.place }),
     lineage: lineageOf(batch, rollout.origin),
     ...(rollout.origin === undefined ? {} : { rescores: { rollout: rollout.origin.rollout, seq: rollout.origin.seq } }),
     last: rollout.last,

@@ -64,7 +64,8 @@ export class Ledger {
     this.change(rollout).newest = false;
     const { task, attempt, origin } = rollout;
     const name = newId('r', this.#tx.now);
-    this.#queue(this.batch(rollout.batch), { name, task, attempt, try: rollout.try + 1, origin });
+    const { place } = rollout.progress;
+    this.#queue(this.batch(rollout.batch), { name, task, attempt, try: rollout.try + 1, origin, place });
   }
 
   /** Whether a rollout that ended with a result settles its attempt. */
@@ -157,7 +158,7 @@ export class Ledger {
       );
       // Counts earlier tries; this one is not saved yet.
       if (row !== undefined && int(row, 'n') < batch.spec.retries) this.queueRetry(rollout);
-      else if (group !== undefined) this.#replace(batch, group);
+      else if (group !== undefined) this.#replace(batch, group, rollout);
       return;
     }
     if (isRepeated(batch, rollout)) {
@@ -171,12 +172,13 @@ export class Ledger {
   }
 
   /** Queues a new member in place of one whose tries were all lost to infrastructure. Once per member at most. */
-  #replace(batch: Batch, group: Group): void {
+  #replace(batch: Batch, group: Group, lost: RolloutRecordRow): void {
     if (group.replaced >= group.size + group.extra) return;
     group.replaced += 1;
     group.members += 1;
     const { task, members: attempt } = group;
-    this.#queue(batch, { name: newId('r', this.#tx.now), task, attempt, try: 1 });
+    const place = lost.progress.place ?? lost.attempt;
+    this.#queue(batch, { name: newId('r', this.#tx.now), task, attempt, try: 1, place });
     batch.counts.queued += 1;
     this.#count(batch, task, 1, 0);
   }

@@ -197,6 +197,8 @@ export interface NewRollout {
   readonly attempt: number;
   readonly try: number;
   readonly origin?: Origin | undefined;
+  /** Its place among those of its task that count. Default: its number. */
+  readonly place?: number | undefined;
   /** Of its group, if a trainer requested it. Higher goes first. */
   readonly priority?: number;
 }
@@ -233,8 +235,11 @@ export async function insertRollouts(
   state: 'queued' | 'running',
 ): Promise<void> {
   const epoch = state === 'queued' ? 0 : 1;
-  const progress = (first: number): string =>
-    progressText({ progress: EMPTY_PROGRESS, guard: state === 'queued' ? { from: first, open: {} } : undefined });
+  const progress = ({ origin, attempt, place = attempt }: NewRollout): string =>
+    progressText({
+      progress: place === attempt ? EMPTY_PROGRESS : { ...EMPTY_PROGRESS, place },
+      guard: state === 'queued' ? { from: firstSeq(batch, origin), open: {} } : undefined,
+    });
   const rows = rollouts.map((rollout) => [
     rollout.name,
     batch.id,
@@ -255,7 +260,7 @@ export async function insertRollouts(
     null,
     null,
     rollout.origin === undefined ? null : JSON.stringify(rollout.origin),
-    progress(firstSeq(batch, rollout.origin)),
+    progress(rollout),
   ]);
   await tx.insert(ROLLOUT, INSERTED, rows);
 }

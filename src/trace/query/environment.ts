@@ -35,6 +35,7 @@ export function environmentOf(model: TrajectoryModel, seq: number, task?: TaskRe
       return event === undefined ? '' : (model.sideOf(event) ?? '');
     },
     attempt: model.start?.data.attempt ?? 0,
+    part: model.start?.data.part ?? '',
     everything: event,
     get task() {
       return taskValues(task, model.start?.data.task);
@@ -83,6 +84,8 @@ export interface Gate {
   readonly sideModel?: string | undefined;
   readonly task: TaskRecord;
   readonly attempt: number;
+  /** Of the mix. */
+  readonly part?: string | undefined;
   readonly tool?:
     | {
         readonly name: string;
@@ -147,6 +150,10 @@ class GateEnvironment implements QueryEnvironment {
     return this.#gate.attempt;
   }
 
+  get part(): string {
+    return this.#gate.part ?? '';
+  }
+
   get reward(): number | null {
     return this.#gate.reward ?? null;
   }
@@ -209,6 +216,7 @@ export function rowEnvironment(row: RolloutRow, task?: TaskRecord): QueryEnviron
     agent: '',
     side: '',
     attempt: row.attempt,
+    part: row.progress.part ?? '',
     usage: usageValues(row.progress),
     world: { changes: [], outcome: row.progress.world_outcome ?? '' },
     reward: row.progress.reward ?? null,

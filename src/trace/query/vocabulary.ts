@@ -35,6 +35,8 @@ export interface QueryEnvironment {
   /** id, and if the task is available: question, answer, level, files, world, meta. */
   readonly task: Values;
   readonly attempt: number;
+  /** The part of the mix of its batch; '' without one, and before it starts. */
+  readonly part: string;
   /** Tokens that the agents used so far: input_tokens, output_tokens, cached_tokens. */
   readonly usage: Values;
   /** changes: the changes by the event's call. outcome: what the rollout came to in a published world so far, or ''. */
@@ -62,6 +64,7 @@ export const VARIABLES: Readonly<Record<Variable, 'map' | 'string' | 'dyn'>> = {
   side: 'string',
   task: 'map',
   attempt: 'dyn',
+  part: 'string',
   usage: 'map',
   world: 'map',
   reward: 'dyn',

@@ -25,6 +25,8 @@ export interface TrainingRow extends Omit<Segment, 'agent'> {
   readonly rollout: string;
   readonly attempt: number;
   readonly try: number;
+  /** Of the mix of its batch. */
+  readonly part?: string;
   readonly agent: string;
   /** Number of this row among those of the rollout, from 1, and how many there are. */
   readonly segment: number;
@@ -77,6 +79,7 @@ export function trainingRows(
     rollout: row.rollout,
     attempt: row.attempt,
     try: row.try,
+    ...(progress.part === undefined ? {} : { part: progress.part }),
   };
   const verdict = {
     reward: Number.isFinite(progress.reward) ? (progress.reward ?? null) : null,

@@ -129,6 +129,11 @@ export const reportSchema = z.object({
   prediction_accuracy: rate.nullable().default(null),
   /** How the agents' calls ended (see `toolCalls/rated.ts`). null: none was recorded. */
   calls: z.object({ made: int, succeeded: int, valid: int }).nullable().default(null),
+  /**
+   * Attempts that have started, by the part of the mix of the batch. `tokens`: of the rollouts that count. Empty
+   * without a mix.
+   */
+  by_part: z.record(z.string(), z.object({ attempts: int, scored: int, passed: int, tokens: int })).default({}),
   /** Empty unless tasks have levels. */
   by_level: z.record(z.string(), taskGroup),
   /** Empty unless tasks name scenarios of their world. */

@@ -50,6 +50,7 @@ export function writeHeader(page: Page, header: Header, rollout: string | undefi
   page.facts([
     { text: start === undefined ? 'trajectory' : `task ${start.data.task}`, style: 'bold' },
     ...(start === undefined ? [] : [{ text: `attempt ${start.data.attempt}` }]),
+    ...(start?.data.part === undefined ? [] : [{ text: `part ${start.data.part}` }]),
     ...(start !== undefined && start.data.try > 1 ? [{ text: `try ${start.data.try}` }] : []),
     { text: outcome, style },
     ...(end === undefined || end.data.reward === null ? [] : [{ text: `reward ${scoreText(end.data.reward)}` }]),

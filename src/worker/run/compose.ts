@@ -22,6 +22,7 @@ import type { WorkerParts } from './parts.ts';
 import { predictorsOf } from './predictors.ts';
 import { sharedEvents } from './startData.ts';
 import type { LoadedSubmission } from './submissions.ts';
+import { variantFor } from './variant.ts';
 
 interface Composition {
   readonly parts: WorkerParts;
@@ -36,7 +37,9 @@ interface Composition {
 }
 
 export function compose(composition: Composition): { job: RolloutJob; ports: RolloutPorts } {
-  return { job: jobOf(composition), ports: portsOf(composition) };
+  const { submission, part } = variantFor(composition.loaded.submission, composition.grant);
+  const own = { ...composition, loaded: { ...composition.loaded, submission } };
+  return { job: { ...jobOf(own), ...(part === undefined ? {} : { part }) }, ports: portsOf(own) };
 }
 
 function jobOf({ parts, grant, loaded, prefix }: Composition): RolloutJob {

@@ -87,7 +87,9 @@ export function adaptiveTests(subject: Subject): void {
       await run(store, batch, session, [LOST, {}]);
       assert.equal(await counts(store, batch), 'running: 1 passed, 1 infrastructure, 1 queued');
       assert.deepEqual(await run(store, batch, session, [LOST]), [3]);
-      await run(store, batch, session, [{}]);
+      const [again] = await store.lease(session, 5);
+      assert.deepEqual([again!.attempt, again!.place], [4, 1], 'they take the place of the first one that was lost');
+      await finish(store, batch, again!, {});
       assert.equal(await counts(store, batch), 'ended: 2 passed, 2 infrastructure');
     });
 

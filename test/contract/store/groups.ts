@@ -168,6 +168,7 @@ export function groupTests(subject: Subject): void {
       await finish(store, batch, again!, LOST);
       const [replacement] = await store.lease(session, 5);
       assert.deepEqual([replacement!.attempt, replacement!.try], [3, 1]);
+      assert.deepEqual([again!.place, replacement!.place], [undefined, 2], 'it takes the place of the lost one');
       assert.deepEqual(await store.finishedGroups(batch, 0, 10), []);
       await finish(store, batch, replacement!, { passed: false });
       const [done] = await store.finishedGroups(batch, 0, 10);

@@ -49,6 +49,7 @@ const FILES: Readonly<Record<FileKind, Readonly<Record<string, FileRole>>>> = {
     'dataset.file': 'dataset',
     'scorer.module': 'module',
     'scorer.rubric': 'prompt',
+    'mix.prompt': 'prompt',
   },
 };
 
