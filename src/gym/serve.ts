@@ -54,7 +54,7 @@ export async function serveGym(options: GymOptions): Promise<void> {
   const ending = new AbortController();
   const feed = new GroupFeed(server, batch);
   feed.start(ending.signal);
-  const runs = new Runs({ server, feed, batch, submission: built.submission, dataset, log, signal: ending.signal });
+  const runs = new Runs({ server, feed, batch, dataset, log, signal: ending.signal });
   const environments = new Environments({
     submission: resolveSubmission(built.submission, built.secrets),
     taskOf: (id) => taskIn(dataset, id),

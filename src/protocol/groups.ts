@@ -62,6 +62,14 @@ export const groupSettings = z
   .superRefine(checkSizes);
 export type GroupSettings = z.infer<typeof groupSettings>;
 
+/** Sampling parameters of a group, in the names of agent files. */
+export const groupSampling = z.strictObject({
+  temperature: z.number().min(0).optional(),
+  top_p: z.number().min(0).max(1).optional(),
+  max_tokens: int.min(1).optional(),
+});
+export type GroupSampling = z.infer<typeof groupSampling>;
+
 /** `POST /v1/groups`. Idempotent by `group`, the ID of the trainer. */
 export const requestGroup = z.strictObject({
   batch: z.string(),
@@ -76,6 +84,8 @@ export const requestGroup = z.strictObject({
   deadline_s: deadlineSeconds.optional(),
   /** Groups with a higher number run first. Default: 0. */
   priority: int.min(-1_000_000).max(1_000_000).optional(),
+  /** Replaces these parameters of the agent, and of its part of the mix. */
+  sampling: groupSampling.optional(),
 });
 export type RequestGroup = z.infer<typeof requestGroup>;
 
@@ -120,6 +130,8 @@ export const groupRow = z.object({
   extra: int,
   min_usable: int,
   priority: int,
+  /** Sampling parameters that it was requested with. */
+  sampling: groupSampling.optional(),
   requested_at: int,
   deadline_at: int.optional(),
   ended_at: int.optional(),

@@ -9,6 +9,7 @@ import { forkEdit } from '../config/submission.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { breakpoint, controlVerb } from './commands.ts';
 import { announced, callsInFlight } from './endpoints.ts';
+import { groupSampling } from './groups.ts';
 import { taskRecord } from './task.ts';
 
 export { PROTOCOL } from './version.ts';
@@ -52,6 +53,8 @@ export const grant = z.object({
   place: int.min(1).optional(),
   /** For a fork: the part of the mix of its parent. */
   part: z.string().optional(),
+  /** Sampling parameters that its group, or that of its parent, was requested with. */
+  sampling: groupSampling.optional(),
   /** Empty unless a fork, or a rollout that scores another one again. */
   lineage,
   /** For a fork: where it left its parent, and its initial edits (right after `rollout.start` and `rollout.lease`). */

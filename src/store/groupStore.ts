@@ -1,5 +1,5 @@
 /** The groups that trainers request, in the store. */
-import type { CutMember, GroupPage, GroupRow } from '../protocol/groups.ts';
+import type { CutMember, GroupPage, GroupRow, GroupSampling } from '../protocol/groups.ts';
 import type { TaskRecord } from '../trace/task.ts';
 
 export interface GroupStore {
@@ -49,6 +49,7 @@ export interface GroupRequest {
   readonly min_usable: number;
   readonly deadline_s?: number;
   readonly priority: number;
+  readonly sampling?: GroupSampling;
 }
 
 /** A group that has ended: IDs of the rollouts that count and of those without a reward, and what was cut off. */

@@ -7,7 +7,7 @@
 import type { Json } from '../common/json.ts';
 import type { ForkEdit } from '../config/submission.ts';
 import type { BatchPage, BatchRow, RolloutPage } from '../protocol/client.ts';
-import type { GroupSettings } from '../protocol/groups.ts';
+import type { GroupSampling, GroupSettings } from '../protocol/groups.ts';
 import type { Lineage } from '../protocol/worker.ts';
 import type { EventData, EventKind, RolloutEndStatus, TraceEvent } from '../trace/schema.ts';
 import type { RolloutRow } from '../trace/summary.ts';
@@ -249,6 +249,8 @@ export interface NewBatch {
     readonly differs?: readonly string[];
     /** Its part of the mix. */
     readonly part?: string;
+    /** Of its group. */
+    readonly sampling?: GroupSampling;
   };
   /**
    * The batch whose rollouts it scores again, and who requested that. Its tasks are added by `addRescored`.
@@ -358,6 +360,8 @@ export interface Lease {
   readonly try: number;
   /** Its place in the mix, if that is not `attempt`. */
   readonly place?: number;
+  /** Of its group. */
+  readonly sampling?: GroupSampling;
   readonly lineage: Lineage;
   /** What it scores again, if its batch rescores another one. */
   readonly rescores?: { readonly rollout: string; readonly seq: number };

@@ -144,6 +144,31 @@ describe('rollout gym', { timeout: 300_000 }, () => {
     assert.equal(assertContiguous(response.output), STEPS + 1);
   });
 
+  it('samples as the row asks, and as the agent file says otherwise', async () => {
+    const samplings = async (rollout: string): Promise<Set<string>> =>
+      new Set(
+        (await workspace.events(rollout)).flatMap((event) => {
+          if (event.kind !== 'model.start') return [];
+          const { temperature = null, max_tokens: most = null } = event.data.sampling;
+          return JSON.stringify([temperature, most]);
+        }),
+      );
+    const run = async (asked: JsonObject): Promise<string> => {
+      const reply = await gym.run({ ...row('task-1'), responses_create_params: { input: 'x', ...asked } });
+      return answered.parse(reply.body).rollout_studio.rollout;
+    };
+    const rollout = await run({ temperature: 0.5, max_output_tokens: 4000 });
+    assert.deepEqual(await samplings(rollout), new Set(['[0.5,4000]']));
+    assert.deepEqual(await samplings(await run({ temperature: null })), new Set(['[1,null]']));
+    const { batch } = await workspace.json<{ batch: string }>('fork', `${rollout}@0`);
+    const [fork] = await workspace.rows(batch);
+    assert.deepEqual(await samplings(fork!.rollout), new Set(['[0.5,4000]']), 'a fork from the start');
+    assert.deepEqual(
+      (await groups()).flatMap(({ sampling }) => sampling ?? []),
+      [{ temperature: 0.5, max_tokens: 4000 }],
+    );
+  });
+
   it('refuses what it cannot run with a status and a reason', async () => {
     for (const [body, status, text] of [
       ['{', 422, /not JSON/],
@@ -152,22 +177,16 @@ describe('rollout gym', { timeout: 300_000 }, () => {
       [row('nope'), 404, /no task nope/],
       [row('', [], { task: { id: 'x' } }), 422, /question/],
       [
-        { ...row('task-1'), responses_create_params: { input: 'x', temperature: 0.5 } },
+        { ...row('task-1'), responses_create_params: { input: 'x', temperature: -1 } },
         422,
-        /temperature 0\.5, but the agent tester samples with temperature 1/,
+        /the sampling of the row: temperature/,
       ],
-      [
-        { ...row('task-1'), responses_create_params: { input: 'x', max_output_tokens: 5 } },
-        422,
-        /samples with no max_tokens/,
-      ],
+      [{ ...row('task-1'), responses_create_params: { input: 'x', max_output_tokens: 0.5 } }, 422, /max_output_tokens/],
     ] as const) {
       const reply = await gym.send('POST', '/run', body);
       assert.equal(reply.status, status, JSON.stringify(reply.body));
       assert.match(errorText.parse(reply.body).error.message, text);
     }
-    const same = { ...row('task-1'), responses_create_params: { input: 'x', temperature: 1 } };
-    assert.equal((await gym.run(same)).status, 200);
     assert.equal((await gym.send('POST', '/v1/responses', {})).status, 404);
     const { hostname, port } = new URL(gym.url);
     for (const headers of [{ host: 'evil.example' }, { origin: 'https://evil.example' }]) {

@@ -46,7 +46,10 @@ export function partAt(
 }
 
 /** Returns the submission as the attempts of a part run it: its agent samples, or is instructed, differently. */
-export function withPart(submission: Submission, { sampling, prompt }: Omit<SubmittedPart, 'share'>): Submission {
+export function withPart(
+  submission: Submission,
+  { sampling, prompt }: Pick<SubmittedPart, 'sampling' | 'prompt'>,
+): Submission {
   if (sampling === undefined && prompt === undefined) return submission;
   const agent = sampling === undefined ? submission.agent : sampledBy(submission.agent, sampling);
   return { ...submission, agent: prompt === undefined ? agent : { ...agent, prompt } };

@@ -7,20 +7,18 @@
  */
 import { StudioError } from '../../common/errors.ts';
 import type { JsonObject } from '../../common/json.ts';
-import type { Submission } from '../../config/submission.ts';
-import type { FinishedGroup } from '../../protocol/groups.ts';
+import type { FinishedGroup, RequestGroup } from '../../protocol/groups.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 import type { GymRow } from '../shapes.ts';
 import type { GroupFeed } from './feed.ts';
 import type { Reconnecting } from './reconnecting.ts';
 import { failureOf, failureReply, scoredReply } from './reply.ts';
-import { checkSampling, nameOfRow, taskOfRow } from './task.ts';
+import { nameOfRow, samplingOfRow, taskOfRow } from './task.ts';
 
 export interface RunsOptions {
   readonly server: Reconnecting;
   readonly feed: GroupFeed;
   readonly batch: string;
-  readonly submission: Submission;
   readonly dataset: ReadonlyMap<string, TaskRecord>;
   readonly log: (text: string) => void;
   /** Ends all requests. */
@@ -34,6 +32,9 @@ interface Attempt {
   /** Clients that wait for it. */
   waiting: number;
 }
+
+/** What a row asks for. */
+type Wanted = Pick<RequestGroup, 'task' | 'sampling'>;
 
 /** An answer, and what to do once the client has it. */
 export interface RunAnswer {
@@ -59,11 +60,15 @@ export class Runs {
 
   /** Throws StudioError for a row that cannot be run. Everything that happens to its attempt is an answer. */
   async run(row: GymRow, client: AbortSignal): Promise<RunAnswer> {
-    const { dataset, submission, server } = this.#options;
-    checkSampling(row, submission);
+    const { dataset, server } = this.#options;
+    const sampling = samplingOfRow(row);
     const task = taskOfRow(row, dataset);
     const name = nameOfRow(row);
-    const attempt = this.#attemptFor(name, task, isOneRollout(row));
+    const attempt = this.#attemptFor(
+      name,
+      { task, ...(sampling === undefined ? {} : { sampling }) },
+      isOneRollout(row),
+    );
     const signal = AbortSignal.any([client, this.#options.signal]);
     attempt.waiting += 1;
     // A client that has no answer comes again, or not: the attempt stays for it.
@@ -93,24 +98,24 @@ export class Runs {
   }
 
   /** Returns the attempt that waits for this row's client, or requests another one. */
-  #attemptFor(name: string, task: TaskRecord | string, joins: boolean): Attempt {
+  #attemptFor(name: string, wanted: Wanted, joins: boolean): Attempt {
     const open = this.#open.get(name) ?? [];
     const abandoned = open.find(({ waiting }) => waiting <= 0) ?? (joins ? open[0] : undefined);
     if (abandoned !== undefined) return abandoned;
     const number = (this.#requested.get(name) ?? 0) + 1;
     this.#requested.set(name, number);
     const group = `${name}.${number}`;
-    const attempt: Attempt = { group, ended: this.#request(group, task), waiting: 0 };
+    const attempt: Attempt = { group, ended: this.#request(group, wanted), waiting: 0 };
     attempt.ended.catch(() => undefined); // its client may be gone
     this.#open.set(name, [...open, attempt]);
     return attempt;
   }
 
-  async #request(group: string, task: TaskRecord | string): Promise<FinishedGroup> {
+  async #request(group: string, wanted: Wanted): Promise<FinishedGroup> {
     const { server, feed, batch, signal } = this.#options;
     const ended = feed.of(group);
     try {
-      await server.run((api) => api.requestGroup({ batch, group, task }, signal), signal);
+      await server.run((api) => api.requestGroup({ batch, group, ...wanted }, signal), signal);
     } catch (error) {
       feed.drop(group);
       throw error;

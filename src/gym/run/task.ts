@@ -1,9 +1,9 @@
-/** Which task a row of NeMo Gym wants, and whether the batch samples as the row asks. */
+/** Which task a row of NeMo Gym wants, and how it asks to sample. */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { sha256Hex } from '../../common/hash.ts';
 import { canonicalJson, type Json, type JsonObject } from '../../common/json.ts';
-import type { Submission } from '../../config/submission.ts';
+import { type GroupSampling, groupSampling } from '../../protocol/groups.ts';
 import { datasetId, type TaskRecord } from '../../trace/task.ts';
 import { checked } from '../server.ts';
 import type { GymRow } from '../shapes.ts';
@@ -61,22 +61,16 @@ const SAMPLING = [
 ] as const;
 
 /**
- * Throws StudioError `usage` if a row asks for another sampling than the agent file has: all attempts of a batch sample
- * in the same way, and a trainer must know how its tokens were sampled.
+ * Returns the sampling parameters that a row asks for; undefined if it asks for none. They replace those of the agent
+ * file. Throws StudioError `usage` for values that no endpoint takes.
  */
-export function checkSampling({ responses_create_params: asked }: GymRow, { agent }: Submission): void {
-  const { sampling } = agent.model;
-  for (const [field, key] of SAMPLING) {
-    const wanted = asked[field];
-    if (wanted === undefined || wanted === null || wanted === sampling[key]) continue;
-    const own = sampling[key];
-    throw new StudioError(
-      'usage',
-      `The row asks for ${field} ${wanted}, but the agent ${agent.name} samples with ` +
-        `${own === undefined ? `no ${key}` : `${key} ${own}`}.`,
-      { hint: `Set \`model: { sampling: { ${key}: ${wanted} } }\` in the agent file, or leave ${field} out.` },
-    );
-  }
+export function samplingOfRow({ responses_create_params: asked }: GymRow): GroupSampling | undefined {
+  const found = SAMPLING.flatMap(([field, key]) => {
+    const value = asked[field];
+    return value === undefined || value === null ? [] : [[key, value] as const];
+  });
+  if (found.length === 0) return undefined;
+  return checked(groupSampling, Object.fromEntries(found), 'the sampling of the row');
 }
 
 /** Returns a name of a group for a row: the same for equal rows, with its indices for people. */

@@ -9,6 +9,7 @@ import { plural } from '../../common/text.ts';
 import { productDifference, revisionDifferences } from '../../config/revisions.ts';
 import type { ForkEdit, Submission } from '../../config/submission.ts';
 import type { Fork, ForkReply } from '../../protocol/client.ts';
+import type { GroupSampling } from '../../protocol/groups.ts';
 import type { Lineage } from '../../protocol/worker.ts';
 import type { BatchRecord, RolloutRecord } from '../../store/store.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
@@ -87,6 +88,7 @@ export async function forkRollout(services: Services, request: Fork): Promise<Fo
   if (Object.keys(values).length > 0) await secrets.put(request.batch, submission.env, values);
   const differs =
     before === undefined ? [] : [...revisionDifferences(before, submission), ...productDifference(before)];
+  const sampling = await groupSamplingOf(services, parentBatch, task);
   await store.createBatch({
     id: request.batch,
     name: `${submission.name}@${request.seq}`,
@@ -106,6 +108,7 @@ export async function forkRollout(services: Services, request: Fork): Promise<Fo
       edits: request.edit ?? [],
       ...(differs.length === 0 ? {} : { differs }),
       ...(parent.row.progress.part === undefined ? {} : { part: parent.row.progress.part }),
+      ...(sampling === undefined ? {} : { sampling }),
     },
   });
   if (isNew) await recordWarnings(services, request.batch, submission.env, values, warnings);
@@ -116,6 +119,17 @@ export async function forkRollout(services: Services, request: Fork): Promise<Fo
   await store.seal(request.batch);
   supervisor.check(request.batch);
   return { batch: request.batch, warnings: visibleValues(submission.env, values) };
+}
+
+/** Returns the sampling that the group of a rollout was requested with; that of its parent for a fork. */
+async function groupSamplingOf(
+  { store }: Services,
+  { row, spec }: BatchRecord,
+  task: TaskRecord,
+): Promise<GroupSampling | undefined> {
+  if (spec.group === undefined) return spec.parent?.sampling;
+  const { groups } = await store.groups(row.batch, { limit: 1, group: task.id });
+  return groups[0]?.sampling;
 }
 
 /**

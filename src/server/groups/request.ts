@@ -26,6 +26,7 @@ export async function addGroup(services: Services, request: RequestGroup): Promi
     min_usable: request.min_usable ?? Math.min(size, settings.min_usable ?? size),
     ...(deadline === undefined ? {} : { deadline_s: deadline }),
     priority: request.priority ?? 0,
+    ...(request.sampling === undefined ? {} : { sampling: request.sampling }),
   };
   checkSizes(resolved, {
     addIssue: ({ path, message }) => {

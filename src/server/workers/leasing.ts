@@ -171,7 +171,7 @@ export class Leasing {
   #grant(session: WorkerSession, lease: Lease, fields: GrantFields, needs: TaskNeeds): void {
     session.requested -= 1;
     if (session.pod !== undefined) session.only = lease.rollout;
-    const { epoch, task, attempt, place, rescores } = lease;
+    const { epoch, task, attempt, place, sampling, rescores } = lease;
     const held = { epoch, task: task.id, attempt, try: lease.try };
     session.rollouts.set(lease.rollout, rescores === undefined ? held : { ...held, rescores });
     session.lost.delete(lease.rollout);
@@ -186,6 +186,7 @@ export class Leasing {
       attempt,
       try: lease.try,
       ...(place === undefined ? {} : { place }),
+      ...(sampling === undefined ? {} : { sampling }),
       lineage: lease.lineage,
       ...(rescores === undefined ? {} : { rescores }),
       last: lease.last,
@@ -202,7 +203,10 @@ function sendDrained(session: WorkerSession): void {
 }
 
 /** The fields that all grants of one batch have in common. */
-type GrantFields = Pick<Grant, 'batch' | 'submission' | 'breakpoints' | 'paused' | 'fork' | 'edits' | 'part'>;
+type GrantFields = Pick<
+  Grant,
+  'batch' | 'submission' | 'breakpoints' | 'paused' | 'fork' | 'edits' | 'part' | 'sampling'
+>;
 
 function grantFields(record: BatchRecord): GrantFields {
   const { parent } = record.spec;
@@ -213,5 +217,6 @@ function grantFields(record: BatchRecord): GrantFields {
     paused: record.paused,
     ...(parent === undefined ? {} : { fork: { rollout: parent.rollout, seq: parent.seq }, edits: [...parent.edits] }),
     ...(parent?.part === undefined ? {} : { part: parent.part }),
+    ...(parent?.sampling === undefined ? {} : { sampling: parent.sampling }),
   };
 }

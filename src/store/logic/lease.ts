@@ -70,6 +70,7 @@ async function leaseOf(tx: Transaction, id: number, groups: readonly PendingGrou
   const batch = ledger.findBatch(id);
   if (batch === undefined || batch.paused || batch.stopping !== null || batch.endedAt !== null) return;
   const tasks = await tasksOf(tx, id, all);
+  await ledger.groups.load(all, () => batch);
   for (const { session, want, pod, leases } of groups) {
     const leased = pod === undefined ? queue.splice(0, want) : await pods.take(pod, queue);
     for (const rollout of leased) leases.push(leaseRollout(ledger, batch, session, rollout, tasks));
@@ -85,6 +86,7 @@ function leaseRollout(
   tasks: ReadonlyMap<number, TaskRecord>,
 ): Lease {
   const task = tasks.get(rollout.task);
+  const sampling = ledger.groups.find(batch, rollout.task)?.request.sampling;
   if (task === undefined) throw new Error(`task ${rollout.task} of batch ${batch.name} is not there`);
   ledger.change(rollout);
   rollout.state = 'running';
@@ -98,6 +100,7 @@ function leaseRollout(
     attempt: rollout.attempt,
     try: rollout.try,
     ...(rollout.progress.place === undefined ? {} : { place: rollout.progress.place }),
+    ...(sampling === undefined ? {} : { sampling }),
     lineage: lineageOf(batch, rollout.origin),
     ...(rollout.origin === undefined ? {} : { rescores: { rollout: rollout.origin.rollout, seq: rollout.origin.seq } }),
     last: rollout.last,

@@ -156,6 +156,28 @@ export function groupTests(subject: Subject): void {
       assert.equal((await eventsOf(store, second!.rollout)).at(-1)?.kind, 'rollout.end');
     });
 
+    it('sample as they were requested, in every try', async () => {
+      const store = subject.store();
+      const { batch, session } = await groupBatch(store, { retries: 1 });
+      const sampling = { temperature: 0.5 };
+      const row = await store.addGroup(batch, 'g', request({ sampling }));
+      assert.deepEqual(row.sampling, sampling);
+      await store.addGroup(batch, 'h', request());
+      const leases = await store.lease(session, 4);
+      assert.deepEqual(
+        leases.map((lease) => [lease.task.id, lease.sampling]),
+        [
+          ['g', sampling],
+          ['g', sampling],
+          ['h', undefined],
+          ['h', undefined],
+        ],
+      );
+      await finish(store, batch, leases[0]!, LOST);
+      assert.deepEqual((await store.lease(session, 1))[0]?.sampling, sampling);
+      await assert.rejects(store.addGroup(batch, 'g', request({ sampling: { temperature: 1 } })), /another sampling/);
+    });
+
     it('replace members that infrastructure lost: by a new try, then by a new member', async () => {
       const store = subject.store();
       const { batch, session } = await groupBatch(store, { retries: 1 });

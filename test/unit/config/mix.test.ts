@@ -75,14 +75,14 @@ describe('what a part changes', () => {
   };
 
   it('is the sampling of the agent and its team, and the prompt of the agent alone', () => {
-    const part = { name: 'a', sampling: { temperature: 1, extra: { top_k: 4 } }, prompt: { text: 'Be short.' } };
+    const part = { sampling: { temperature: 1, extra: { top_k: 4 } }, prompt: { text: 'Be short.' } };
     const changed = withPart(team, part).agent;
     const sampling = { temperature: 1, top_p: 0.9, extra: { top_k: 4 } };
     assert.deepEqual(changed.model.sampling, sampling);
     assert.deepEqual(changed.prompt, { text: 'Be short.' });
     const member = changed.team?.members[0]?.agent;
     assert.deepEqual([member?.model.sampling, member?.prompt], [sampling, agent.prompt]);
-    assert.equal(withPart(team, { name: 'b' }), team);
+    assert.equal(withPart(team, {}), team);
   });
 });
 

@@ -93,7 +93,7 @@ export async function saveGroups(tx: Transaction, groups: readonly Group[]): Pro
 
 /** Returns the public part of a group. */
 export function groupRow(batch: string, group: Group): GroupRow {
-  const { task } = group.request;
+  const { task, sampling } = group.request;
   const { filtered, replayed = [] } = group.result ?? {};
   return {
     batch,
@@ -106,6 +106,7 @@ export function groupRow(batch: string, group: Group): GroupRow {
     extra: group.extra,
     min_usable: group.minUsable,
     priority: group.request.priority,
+    ...(sampling === undefined ? {} : { sampling }),
     requested_at: group.requestedAt,
     ...(group.deadlineAt === null ? {} : { deadline_at: group.deadlineAt }),
     ...(group.endedAt === null ? {} : { ended_at: group.endedAt }),

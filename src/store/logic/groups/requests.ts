@@ -154,7 +154,7 @@ async function addTo(
 }
 
 function newRow(batch: Batch, index: number, group: NewGroup, record: TaskRecord, now: number): GroupRow {
-  const { size, extra, min_usable, priority, deadline_s } = group.request;
+  const { size, extra, min_usable, priority, sampling, deadline_s } = group.request;
   return {
     batch: batch.name,
     group: group.group,
@@ -165,6 +165,7 @@ function newRow(batch: Batch, index: number, group: NewGroup, record: TaskRecord
     extra,
     min_usable,
     priority,
+    ...(sampling === undefined ? {} : { sampling }),
     requested_at: now,
     ...(deadline_s === undefined ? {} : { deadline_at: now + Math.ceil(deadline_s * 1000) }),
     scored: 0,
@@ -249,6 +250,6 @@ function noTask(batch: Batch, task: GroupRequest['task']): StudioError {
 
 /** Returns the names of the fields of a request in which two differ. */
 function differences(before: GroupRequest, now: GroupRequest): string[] {
-  const fields = ['task', 'size', 'extra', 'min_usable', 'deadline_s', 'priority'] as const;
+  const fields = ['task', 'size', 'extra', 'min_usable', 'deadline_s', 'priority', 'sampling'] as const;
   return fields.filter((field) => canonicalJson(before[field] ?? null) !== canonicalJson(now[field] ?? null));
 }
