@@ -17,7 +17,7 @@ import { groupCursor, revOf } from './cursor.ts';
 import { nextGroups } from './nextGroups.ts';
 
 const GROUPS = { usual: 64, most: 1_000 };
-/** Groups that are looked up at once. */
+/** Groups that a stream looks up at once. */
 const AT_A_TIME = 16;
 /** Proxies close a connection on which nothing is sent. */
 const COMMENT_EVERY_MS = 15_000;
@@ -52,19 +52,13 @@ async function lines(services: Services, call: Call, { row }: BatchRecord, readi
   const limit = limitQuery(call, GROUPS.usual, GROUPS.most);
   const wait = wholeQuery(call, 'wait', { least: 0, most: MAX_WAIT_SECONDS }) ?? 0;
   const { response, signal } = call;
-  let { after } = reading;
-  let groups = await nextGroups(services, row.batch, after, { limit: Math.min(limit, AT_A_TIME), wait, signal });
+  // Those that end while it is sent are in the next one: the reader has a line when it has the whole response.
+  const groups = await nextGroups(services, row.batch, reading.after, { limit, wait, signal });
   if (signal.aborted) return;
   response.writeHead(200, headers('application/x-ndjson; charset=utf-8'));
-  for (let sent = 0; groups.length > 0; ) {
-    for (const group of groups) {
-      for await (const piece of await textOf(services, group, reading, signal)) await write(call, piece);
-      await write(call, '\n');
-      after = group.rev;
-      sent += 1;
-    }
-    const size = Math.min(limit - sent, AT_A_TIME);
-    groups = size <= 0 ? [] : await services.store.finishedGroups(row.batch, after, size);
+  for (const group of groups) {
+    for await (const piece of await textOf(services, group, reading, signal)) await write(call, piece);
+    await write(call, '\n');
   }
   response.end();
 }
