@@ -26,6 +26,7 @@ const NODE_BUNDLES: Readonly<Record<string, string>> = {
   toolRelay: 'src/tools/toolServer/relay/main.ts',
   toolThread: 'src/tools/modules/thread.ts',
   readerThread: 'src/tools/builtins/readerThread/thread.ts',
+  checkpointThread: 'src/store/sqlite/checkpointThread.ts',
   template: 'src/client/published/template/main.ts',
   language: 'src/language/main.ts',
 };

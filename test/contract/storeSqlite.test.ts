@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { statSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -35,6 +36,28 @@ describe('SQLite store', () => {
     folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-sqlite-'));
   });
   after(() => rm(folder, { recursive: true, force: true }));
+
+  it('copies its log into the database while it is written to, long before the log is large', async () => {
+    const place = path.join(folder, 'copied');
+    const store = await openStore(place);
+    const size = (file: string): number => statSync(path.join(place, file)).size;
+    const before = size('store.db');
+    let commits = 0;
+    while (size('store.db') < before + 1_000_000) {
+      const bytes = Buffer.alloc(20_000, `${commits++} `);
+      await store.blobs.put(shaOf(bytes), bytes);
+      assert.ok(commits < 2_000, 'nothing is copied');
+    }
+    assert.ok(commits >= 200);
+    assert.ok(size('store.db-wal') < 60_000_000);
+    await store.close();
+    const again = await openStore(place);
+    for (let n = 0; n < commits; n++) {
+      const sha = shaOf(Buffer.alloc(20_000, `${n} `));
+      assert.equal((await again.blobs.has([sha])).size, 1);
+    }
+    await again.close();
+  });
 
   it('has everything acknowledged after its process was killed repeatedly', async (t) => {
     const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 1e6));

@@ -5,7 +5,7 @@ import { zipEntries } from './zip.ts';
 export const VSIX_ALLOWED: readonly RegExp[] = [
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|ThirdPartyNotices\.txt)$/,
   /^dist\/(extension|cli|server|worker|reaper|moduleProcess|tool(Server|Relay|Thread)|readerThread)\.mjs$/,
-  /^dist\/(template|language)\.mjs$/,
+  /^dist\/(template|language|checkpointThread)\.mjs$/,
   /^dist\/chunks\/[\w.-]+\.mjs$/,
   /^dist\/zodInOne\.json$/,
   /^dist\/webview\/[\w-]+\.(js|css|ttf)$/,
@@ -37,6 +37,7 @@ const VSIX_REQUIRED: readonly string[] = [
   'dist/toolRelay.mjs',
   'dist/toolThread.mjs',
   'dist/readerThread.mjs',
+  'dist/checkpointThread.mjs',
   'dist/template.mjs',
   'dist/language.mjs',
   'dist/zodInOne.json',

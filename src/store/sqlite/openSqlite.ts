@@ -7,6 +7,7 @@ import { RowBlobs } from '../blobs/rowBlobs.ts';
 import { migrate, requireVersion } from '../sql/meta.ts';
 import type { Definitions } from '../sql/schema.ts';
 import { SqlStore, type SqlStoreOptions } from '../sqlStore.ts';
+import { Checkpoints } from './checkpoints.ts';
 import { openDatabase } from './driver.ts';
 import { sqliteError } from './errors.ts';
 import { readKey, writeKey } from './keyFile.ts';
@@ -32,8 +33,7 @@ export async function openSqlite(folder: string, options: Omit<SqlStoreOptions, 
       // Must precede all other writes, and is itself a write.
       if (writer.prepare('PRAGMA page_count').get()?.['page_count'] === 0)
         writer.exec('PRAGMA auto_vacuum = INCREMENTAL');
-      // The cache is 16 MB. The log is copied into the database at 64 MB: most pages have been written to several times
-      // by then.
+      // The cache is 16 MB. `Checkpoints` copies the log into the database; if it cannot, SQLite does at 64 MB.
       writer.exec(
         'PRAGMA journal_mode = WAL; PRAGMA fullfsync = 1; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint ' +
           '= 16000;',
@@ -43,7 +43,8 @@ export async function openSqlite(folder: string, options: Omit<SqlStoreOptions, 
       // With a write-ahead log, SqliteSql syncs commits itself.
       writer.exec(`PRAGMA synchronous = ${log === undefined ? 'FULL' : 'NORMAL'}`);
       const reader = openDatabase(file, { readOnly: true });
-      const sql = new SqliteSql({ writer, reader, folder, log });
+      const checkpoints = log === undefined ? undefined : new Checkpoints(file);
+      const sql = new SqliteSql({ writer, reader, folder, log, checkpoints });
       try {
         await migrate(sql, DEFINITIONS, folder);
       } catch (error) {
