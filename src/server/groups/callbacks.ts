@@ -10,11 +10,14 @@ import type { GroupSettings } from '../../protocol/groups.ts';
 import type { FinishedGroupRecord } from '../../store/groupStore.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import type { Services } from '../services.ts';
+import { callbackBody } from './callbackBody.ts';
 import { groupText } from './content.ts';
 import { nextGroups } from './nextGroups.ts';
 
 const PAUSES_MS = [500, 2_000, 10_000, 60_000];
 const TIMEOUT_MS = 60_000;
+/** Of a group that is read from the store while it is sent. */
+const LONG_TIMEOUT_MS = 600_000;
 /** How soon another server continues when the one that sent them has ended. */
 const ELECT_EVERY_MS = 5_000;
 const WAIT_SECONDS = 300;
@@ -89,14 +92,14 @@ export class GroupCallbacks {
     for (let tries = 1; !signal.aborted; tries++) {
       let problem: string;
       try {
-        const pieces: string[] = [];
         const delivery = { ...settings, versionOf: await endpoints.versionsFor(batch) };
-        for await (const piece of groupText(store, group, delivery, signal)) pieces.push(piece);
+        const body = await callbackBody(groupText(store, group, delivery, signal));
+        const timeoutMs = body.duplex === undefined ? TIMEOUT_MS : LONG_TIMEOUT_MS;
         const response = await fetch(url, {
           method: 'POST',
-          body: new Blob(pieces),
+          ...body,
           headers: { 'content-type': 'application/json' },
-          signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+          signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
         });
         await response.body?.cancel();
         if (response.ok) return;

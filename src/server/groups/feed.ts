@@ -78,8 +78,10 @@ async function events(services: Services, call: Call, { row }: BatchRecord, read
   response.writeHead(200, headers('text/event-stream; charset=utf-8'));
   response.flushHeaders();
   let { after } = reading;
+  // A comment between the pieces of a line would become part of it.
+  let isInLine = false;
   const comments = setInterval(() => {
-    if (!response.writableNeedDrain) response.write(':\n\n');
+    if (!isInLine && !response.writableNeedDrain) response.write(':\n\n');
   }, COMMENT_EVERY_MS);
   try {
     while (!signal.aborted) {
@@ -89,10 +91,13 @@ async function events(services: Services, call: Call, { row }: BatchRecord, read
         signal,
       });
       for (const group of groups) {
-        // In one write after another, so that no comment gets between the pieces of a line.
-        const pieces: string[] = [];
-        for await (const piece of await textOf(services, group, reading, signal)) pieces.push(piece);
-        await write(call, `id: ${groupCursor(row.batch, group.rev)}\nevent: group\ndata: ${pieces.join('')}\n\n`);
+        const pieces = await textOf(services, group, reading, signal);
+        isInLine = true;
+        // A reader takes the ID only with the empty line at the end.
+        await write(call, `id: ${groupCursor(row.batch, group.rev)}\nevent: group\ndata: `);
+        for await (const piece of pieces) await write(call, piece);
+        await write(call, '\n\n');
+        isInLine = false;
         after = group.rev;
       }
       if (groups.length > 0) continue;
