@@ -63,9 +63,16 @@ export function doneOf(counts: Counts): number {
   return counts.passed + counts.failed + counts.truncated + counts.infrastructure + counts.cancelled + counts.unscored;
 }
 
-/** Returns how many attempts every task has; with `attempts.until`, a task gets others only if it needs them. */
-export function sureAttempts({ attempts, adaptive }: Pick<BatchRow, 'attempts' | 'adaptive'>): number {
-  return adaptive?.least ?? attempts;
+/**
+ * Returns how many attempts every task has; with `attempts.until`, a task gets others only if it needs them. Each group
+ * for a trainer has its own number: all of its attempts have rows.
+ */
+export function sureAttempts({
+  attempts,
+  adaptive,
+  groups,
+}: Pick<BatchRow, 'attempts' | 'adaptive' | 'groups'>): number {
+  return groups === true ? 0 : (adaptive?.least ?? attempts);
 }
 
 /** `width`: attempts that the task has in any case. Of those, the ones without a row are queued. */

@@ -3,7 +3,13 @@ import { suite, test } from 'node:test';
 import { tokenLimitOf } from '../../../../webview/batch/figures/tokenLimit.ts';
 import { arrange } from '../../../../webview/batch/model/arrange.ts';
 import { TaskBook } from '../../../../webview/batch/model/taskBook.ts';
-import { type AttemptRows, doneOf, noCounts, taskFacts } from '../../../../webview/batch/model/taskFacts.ts';
+import {
+  type AttemptRows,
+  doneOf,
+  noCounts,
+  sureAttempts,
+  taskFacts,
+} from '../../../../webview/batch/model/taskFacts.ts';
 import { Random } from '../../../support/random.ts';
 import { aRow, failed, passed } from './rows.ts';
 
@@ -103,4 +109,12 @@ suite('the token limit', () => {
     assert.equal(tokenLimitOf({ tokens, side: null, attempts: 100, open: 75 }, undefined, false), undefined);
     assert.equal(tokenLimitOf({ tokens: null, side: null, attempts: 100, open: 75 }, 3000, false), undefined);
   });
+});
+
+test('an attempt without a row is queued, but in groups for trainers, which have rows for all attempts', () => {
+  const few = { attempts: [] };
+  const queued = (row: Parameters<typeof sureAttempts>[0]): number => taskFacts(few, sureAttempts(row)).counts.queued;
+  assert.equal(queued({ attempts: 8 }), 8);
+  assert.equal(queued({ attempts: 8, adaptive: { least: 4, until: 'solved' } }), 4);
+  assert.equal(queued({ attempts: 8, groups: true }), 0);
 });
