@@ -15,13 +15,15 @@ export interface Curriculum {
   readonly tasks: readonly TaskRecord[];
   /** What the batch remembers of it. */
   readonly curriculum: NonNullable<CreateBatch['curriculum']>;
+  /** Pass rates of its tasks, if they are counted again later. */
+  readonly rates?: NonNullable<CreateBatch['rates']>;
   /** What its page says. */
   readonly note: string;
 }
 
 /** Selects tasks. Throws StudioError `config` if none is left. */
 export async function applyCurriculum(
-  { by, ...rule }: CurriculumSection,
+  { by, refresh, ...rule }: CurriculumSection,
   tasks: AsyncIterable<TaskRecord>,
   api: Api,
   signal: AbortSignal,
@@ -29,11 +31,25 @@ export async function applyCurriculum(
   const batch = await resolveBatch(api, by, signal);
   const rates = await taskRates(api, batch, signal);
   const { tasks: kept, counts } = selectTasks(await Array.fromAsync(tasks), rates, rule);
-  const curriculum = { by: batch, ...counts };
+  const curriculum = {
+    by: batch,
+    ...counts,
+    ...(refresh === undefined || rule.keep === undefined ? {} : { keep: rule.keep, refresh }),
+  };
   const note = curriculumText(curriculum);
   if (kept.length === 0)
     throw new StudioError('config', `The curriculum leaves no task: ${note}.`, { hint: 'Widen `curriculum.keep`.' });
-  return { tasks: kept, curriculum, note: `Curriculum: ${note}.` };
+  return {
+    tasks: kept,
+    curriculum,
+    ...(refresh === undefined ? {} : { rates: Object.fromEntries(kept.flatMap(({ id }) => entryOf(id, rates))) }),
+    note: `Curriculum: ${note}.`,
+  };
+}
+
+function entryOf(id: string, rates: ReadonlyMap<string, TaskRate>): [string, TaskRate][] {
+  const rate = rates.get(id);
+  return rate === undefined ? [] : [[id, rate]];
 }
 
 /** Returns the pass rates of a batch by tasks of its dataset; those without scored attempts are absent. */

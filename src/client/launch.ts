@@ -28,6 +28,8 @@ export interface Launch {
   readonly breakpoints?: readonly Breakpoint[];
   /** By which batch its tasks were selected. */
   readonly curriculum?: NonNullable<NewBatchBody['curriculum']>;
+  /** Pass rates of its tasks in that batch, if they are counted again later. */
+  readonly rates?: NonNullable<NewBatchBody['rates']>;
   /** For a trainer, which requests groups of its tasks: nothing runs on its own, and the batch stays open. */
   readonly group?: NonNullable<NewBatchBody['group']>;
 }
@@ -52,7 +54,7 @@ export async function launch(
   let page: TaskRecord[] = [];
   const flush = async (last: boolean): Promise<void> => {
     if (state.created) {
-      if (page.length > 0) await api.appendTasks(batch, state.sent, page, signal);
+      if (page.length > 0) await api.appendTasks(batch, state.sent, page, signal, ratesOf(page, request.rates));
     } else {
       throwIfCancelled(signal);
       // The first tasks are sent with the batch, so that a small batch starts at once.
@@ -65,6 +67,7 @@ export async function launch(
           tasks: page,
           ...(request.group === undefined ? {} : { group: request.group }),
           ...(request.curriculum === undefined ? {} : { curriculum: request.curriculum }),
+          ...(request.rates === undefined ? {} : { rates: ratesOf(page, request.rates) }),
           ...(request.debug === true ? { debug: true } : {}),
           ...(request.notes === undefined ? {} : { notes: [...request.notes] }),
           ...(request.breakpoints === undefined ? {} : { breakpoints: [...request.breakpoints] }),
@@ -98,6 +101,12 @@ export async function launch(
       });
     throw error;
   }
+}
+
+/** Returns the rates of some tasks. */
+function ratesOf(tasks: readonly TaskRecord[], rates: Launch['rates']): Launch['rates'] {
+  if (rates === undefined) return undefined;
+  return Object.fromEntries(tasks.flatMap(({ id }) => (rates[id] === undefined ? [] : [[id, rates[id]]])));
 }
 
 function throwIfCancelled(signal: AbortSignal | undefined): void {

@@ -34,7 +34,7 @@ import { simulationPorts } from './simulation/ports.ts';
 import { gitState, workspaceRoot } from './workspace.ts';
 
 interface ReadyBatch {
-  readonly built: BuiltSubmission & Pick<Launch, 'notes' | 'curriculum'>;
+  readonly built: BuiltSubmission & Pick<Launch, 'notes' | 'curriculum' | 'rates'>;
   /** Problems that do not prevent the batch from running. */
   readonly warnings: readonly Problem[];
   readonly root: string;
@@ -108,6 +108,7 @@ export async function readBatch(
     built: {
       ...built,
       ...(selected === undefined ? {} : { tasks: again(selected.tasks), curriculum: selected.curriculum }),
+      ...(selected?.rates === undefined ? {} : { rates: selected.rates }),
       ...(notes.length === 0 ? {} : { notes }),
     },
     warnings: [...loaded.problems, ...lint, ...built.warnings],

@@ -165,6 +165,8 @@ export const submission = z.object({
     /** Share of finished attempts that did not pass, from 0 to 1; checked from the 20th on. */
     failures: z.number().optional(),
     tokens: z.number().int().optional(),
+    /** Of all attempts of a task: none of them begins afterwards. */
+    tokens_per_task: z.number().int().optional(),
     rollout: z.string().optional(), // CEL
   }),
   retry: z.object({ infrastructure: z.number().int() }),

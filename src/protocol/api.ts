@@ -86,8 +86,15 @@ export class Api {
     return this.#json('POST', '/v1/batches', batchRow, batch, signal);
   }
 
-  async appendTasks(batch: string, from: number, tasks: readonly TaskRecord[], signal?: AbortSignal): Promise<void> {
-    await this.#json('POST', `/v1/batches/${batch}/tasks`, anyResponse, { from, tasks }, signal);
+  async appendTasks(
+    batch: string,
+    from: number,
+    tasks: readonly TaskRecord[],
+    signal?: AbortSignal,
+    rates?: NewBatchBody['rates'],
+  ): Promise<void> {
+    const body = { from, tasks, ...(rates === undefined ? {} : { rates }) };
+    await this.#json('POST', `/v1/batches/${batch}/tasks`, anyResponse, body, signal);
   }
 
   async importRollouts(

@@ -89,7 +89,13 @@ const curriculum = z.strictObject({
   unknown: int.min(0),
   too_hard: int.min(0),
   too_easy: int.min(0),
+  /** The band, and after how many scored attempts the rates are counted again. Both, or neither. */
+  keep: z.tuple([z.number().min(0).max(1), z.number().min(0).max(1)]).optional(),
+  refresh: int.min(1).optional(),
 });
+
+/** Scored attempts of tasks in the batch of the curriculum, by task ID, if it is refreshed. */
+const rates = z.record(z.string(), z.object({ passed: int.min(0), scored: int.min(1) })).optional();
 
 /**
  * `POST /v1/batches`: the submission was uploaded as a blob before. `batch` is an ID created by the client, so the
@@ -116,6 +122,7 @@ export const createBatch = z.object({
   imported: z.object({ name: z.string().min(1), attempts: int.min(1) }).optional(),
   /** By which batch its tasks were selected, and how many were left out. */
   curriculum: curriculum.optional(),
+  rates,
   /** For trainers, which request groups of its tasks by `POST /v1/groups`: nothing runs on its own. Needs `open`. */
   group: groupSettings.optional(),
 });
@@ -124,7 +131,7 @@ export type CreateBatch = z.infer<typeof createBatch>;
 export type NewBatchBody = Omit<CreateBatch, 'group'> & { readonly group?: z.input<typeof groupSettings> };
 
 /** `POST /v1/batches/<id>/tasks`: `from` is the index of the first task, so the request can be repeated. */
-export const appendTasks = z.object({ from: int.min(0), tasks: z.array(taskRecord).max(1000) });
+export const appendTasks = z.object({ from: int.min(0), tasks: z.array(taskRecord).max(1000), rates });
 
 /**
  * `POST /v1/batches/<id>/import`: finished rollout streams of an imported batch. A long stream may be sent in parts:
@@ -183,7 +190,17 @@ export const batchRow = z.object({
   rescores: z.string().optional(),
   /** Trainers request groups of it: its tasks may have different numbers of attempts. */
   groups: z.literal(true).optional(),
-  curriculum: curriculum.optional(),
+  /** Of its groups: what its filter left out at their delivery, and what was replayed with them. */
+  delivered: z
+    .object({
+      filtered: z.object({ groups: int, tokens: int }),
+      replayed: z.object({ groups: int, rollouts: int }),
+    })
+    .optional(),
+  /** `outside`: tasks that are outside its band now, if it is refreshed. */
+  curriculum: curriculum.extend({ outside: int.optional() }).optional(),
+  /** Tokens that the attempts of a task may use, and tasks that used them. */
+  budget: z.object({ tokens: int, spent: int }).optional(),
   imported: z.boolean(),
   reason: z.string().optional(),
   /** Cursor of the summary rows. */

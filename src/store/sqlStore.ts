@@ -2,6 +2,7 @@ import type { Json } from '../common/json.ts';
 import type { BatchPage, RolloutPage } from '../protocol/client.ts';
 import type { GroupPage, GroupRow } from '../protocol/groups.ts';
 import type { EventData, EventKind, RolloutEndStatus } from '../trace/schema.ts';
+import type { TaskRate } from '../trace/selection/curriculum.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { CollectableBlobs } from './blobs/content.ts';
@@ -117,8 +118,13 @@ export class SqlStore implements Store {
     return this.#sql.write((tx) => batches.createBatch(tx, batch));
   }
 
-  addTasks(batch: string, from: number, tasks: readonly TaskRecord[]): Promise<void> {
-    return addTasks(this.#sql, batch, from, tasks);
+  addTasks(
+    batch: string,
+    from: number,
+    tasks: readonly TaskRecord[],
+    rates?: Readonly<Record<string, TaskRate>>,
+  ): Promise<void> {
+    return addTasks(this.#sql, batch, from, tasks, rates);
   }
 
   addRescored(batch: string, from: number, tasks: readonly RescoredTask[]): Promise<void> {

@@ -6,10 +6,11 @@
  */
 import type { Json } from '../common/json.ts';
 import type { ForkEdit } from '../config/submission.ts';
-import type { BatchPage, BatchRow, RolloutPage } from '../protocol/client.ts';
+import type { BatchPage, BatchRow, CreateBatch, RolloutPage } from '../protocol/client.ts';
 import type { GroupSampling, GroupSettings } from '../protocol/groups.ts';
 import type { Lineage } from '../protocol/worker.ts';
 import type { EventData, EventKind, RolloutEndStatus, TraceEvent } from '../trace/schema.ts';
+import type { TaskRate } from '../trace/selection/curriculum.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { EndpointStore } from './endpointStore.ts';
@@ -37,9 +38,14 @@ export interface Store extends GroupStore {
   createBatch(batch: NewBatch): Promise<void>;
   /**
    * Adds tasks. `from`: index of the first one. Existing tasks are skipped, a gap is a conflict. Queues their attempts
-   * unless the batch is imported.
+   * unless the batch is imported. `rates`: pass rates in the batch of its curriculum, if that is refreshed.
    */
-  addTasks(batch: string, from: number, tasks: readonly TaskRecord[]): Promise<void>;
+  addTasks(
+    batch: string,
+    from: number,
+    tasks: readonly TaskRecord[],
+    rates?: Readonly<Record<string, TaskRate>>,
+  ): Promise<void>;
   /**
    * Adds tasks to a batch that rescores another one, and queues a rollout for each rollout to score again: it reads all
    * events of that one through its lineage. Otherwise like `addTasks`.
@@ -257,7 +263,9 @@ export interface NewBatch {
    */
   readonly rescores?: { readonly batch: string; readonly by: string };
   /** By which batch its tasks were selected. */
-  readonly curriculum?: NonNullable<BatchRow['curriculum']>;
+  readonly curriculum?: NonNullable<CreateBatch['curriculum']>;
+  /** No attempt of a task begins after its attempts used this many tokens. */
+  readonly task_tokens?: number;
   /** What its groups are, if trainers request them. Tasks that are added are a dataset then, and are not queued. */
   readonly group?: GroupSettings;
 }
@@ -295,6 +303,14 @@ export interface BatchProgress {
   readonly tokens: number;
   /** IDs of tasks with at least the requested number of passes and open attempts. */
   readonly satisfied: readonly string[];
+  /** Tasks whose queued attempts nothing will begin: by the curriculum, or since their budget is spent. */
+  readonly unneeded?: readonly UnneededTask[];
+}
+
+/** `task`: ID of a task, or of a group that repeats one. */
+export interface UnneededTask {
+  readonly task: string;
+  readonly why: string;
 }
 
 export interface ImportedRollout {

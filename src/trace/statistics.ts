@@ -44,6 +44,8 @@ export interface ReportInput {
   readonly ks?: readonly number[];
   /** What its curriculum left out. */
   readonly curriculum?: Report['curriculum'];
+  /** Its `stop.tokens_per_task`, and what that stopped. */
+  readonly budget?: Report['budget'];
   /** What the filter of its groups left out. */
   readonly filtered?: Report['filtered'];
   /** What was replayed with its groups. */
@@ -108,8 +110,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
   const stopped = stoppedEarly(input, tally);
   if (stopped) {
     why['pass_at'] = why['pass_all'] =
-      `the batch stops a task after ${input.passesPerTask ?? 0} passes, so its number of attempts depends on ` +
-      'their outcomes';
+      `the batch stops a task ${whyStopped(input)}, so its number of attempts depends on their outcomes`;
   } else if (scored === 0) {
     why['pass_at'] = why['pass_all'] = 'no attempt is scored yet';
   } else {
@@ -179,6 +180,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     groups: { ...bySignal },
     wasted: { ...wasted },
     curriculum: input.curriculum ?? null,
+    budget: input.budget ?? null,
     filtered: input.filtered ?? { groups: 0, tokens: 0 },
     replayed: input.replayed ?? { groups: 0, rollouts: 0 },
     lost: { ...lost },
@@ -212,7 +214,13 @@ function tasksWith(groups: readonly CountGroup[], test: (counts: Counts) => bool
 }
 
 /** Returns whether the stop rule skipped attempts because others passed. */
-function stoppedEarly({ passesPerTask }: ReportInput, { tasks }: Tally): boolean {
+/** Says when tasks get no further attempts. */
+function whyStopped({ passesPerTask }: ReportInput): string {
+  return passesPerTask === undefined ? 'outside the band of its curriculum' : `after ${passesPerTask} passes`;
+}
+
+function stoppedEarly({ passesPerTask, curriculum }: ReportInput, { tasks }: Tally): boolean {
+  if ((curriculum?.outside ?? 0) > 0) return true;
   if (passesPerTask === undefined) return false;
   return [...tasks.values()].some(({ c, unsettled }) => unsettled > 0 && c >= passesPerTask);
 }

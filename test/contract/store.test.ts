@@ -19,6 +19,7 @@ import { rescoringTests } from './store/rescoring.ts';
 import { sessionTests } from './store/sessions.ts';
 import { settlingTests } from './store/settling.ts';
 import type { Subject } from './store/suite.ts';
+import { taskCountTests } from './store/taskCounts.ts';
 
 /** Less than that of a file, so that a test that hangs is named. */
 const TIMEOUT_MS = 8 * 60_000;
@@ -28,6 +29,7 @@ const SUITES = [
   appendTests,
   settlingTests,
   adaptiveTests,
+  taskCountTests,
   rescoringTests,
   groupTests,
   sessionTests,

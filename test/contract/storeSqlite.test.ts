@@ -274,11 +274,13 @@ describe('SQLite store', () => {
     const { batch, session } = await openBatch(store, 1);
     await store.close();
     const database = openDatabase(path.join(place, 'store.db'), { readOnly: false });
-    const tables = ['pod_rollout', 'blob_pack', 'endpoint', 'dataset_task', 'trainer_group', 'group_callback'];
+    const groups = ['dataset_task', 'trainer_group', 'group_callback', 'task_count'];
+    const tables = ['pod_rollout', 'blob_pack', 'endpoint', ...groups];
     for (const table of tables) database.exec(`DROP TABLE ${table}`);
     for (const column of ['pack', 'place']) database.exec(`ALTER TABLE blob DROP COLUMN ${column}`);
     for (const column of ['stored', 'origin']) database.exec(`ALTER TABLE rollout DROP COLUMN ${column}`);
-    for (const column of ['side_input_tokens', 'side_output_tokens'])
+    const delivered = ['filtered_groups', 'filtered_tokens', 'replayed_groups', 'replayed_rollouts'];
+    for (const column of ['side_input_tokens', 'side_output_tokens', 'outside', 'spent', ...delivered])
       database.exec(`ALTER TABLE batch DROP COLUMN ${column}`);
     for (const column of ['endpoints_rev', 'calls']) database.exec(`ALTER TABLE session DROP COLUMN ${column}`);
     database.exec("UPDATE meta SET value = '1' WHERE name = 'version'");

@@ -369,6 +369,22 @@ describe('stop rules', { timeout: 180_000, concurrency: 3 }, () => {
     assert.match((await workspace.run('report', report.batch)).stdout, /no pass@k/);
   });
 
+  it('tokens_per_task: no attempt of a task begins after its attempts used them', async () => {
+    const file = workspace.batch('budget', {
+      endpoint: demo.url,
+      tasks: tasks(2, '42'),
+      batch: { attempts: 6, concurrency: 1, order: 'depth', stop: { tokens_per_task: 1 } },
+    });
+    const report = await workspace.json<Report>('run', file);
+    assert.deepEqual([report.passed, report.cancelled, report.open], [2, 10, 0]);
+    assert.deepEqual(report.budget, { tokens: 1, spent: 2 });
+    const { stdout } = await workspace.run('report', report.batch);
+    assert.match(stdout, /^budget {5}2 tasks used 1 tokens or more; no further attempts of them began$/m);
+    const left = (await workspace.rows(report.batch)).find(({ progress }) => progress.status === 'cancelled');
+    const [end] = ofKind(await workspace.events(left?.rollout ?? ''), 'rollout.end');
+    assert.match(end?.data.error?.message ?? '', /^stop\.tokens_per_task: its attempts used \d+ tokens \(limit 1\)\.$/);
+  });
+
   it('failures: a batch that fails ends @deep', async () => {
     const file = workspace.batch('failing', {
       endpoint: demo.url,

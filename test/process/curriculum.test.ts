@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { newId } from '../../src/common/ids.ts';
 import type { Report } from '../../src/trace/statistics/schema.ts';
 import { type DemoServer, startDemoServer } from '../support/demoServer.ts';
-import { type TaskLine, Workspace } from '../support/testWorkspace.ts';
+import { ofKind, type TaskLine, Workspace } from '../support/testWorkspace.ts';
 
 let demo: DemoServer;
 const workspace = new Workspace();
@@ -77,6 +77,29 @@ describe('a curriculum', { timeout: 240_000 }, () => {
     await api.commandBatch(held.batch, { command: newId('c'), verb: 'cancel' });
     const { estimate } = await workspace.json<{ estimate: { tasks: number } }>('run', 'hard.batch.yaml', '--dry-run');
     assert.equal(estimate.tasks, 4, 'in the newest batch, easy-1 alone passed');
+  });
+
+  it('moves its band: a task that got too easy begins no more attempts, and the batch ends without them', async () => {
+    const first = await finished('before', [missed('a'), missed('b')], { attempts: 1 });
+    const moved = await finished('moved', [solved('a'), missed('b')], {
+      attempts: 14,
+      order: 'depth',
+      curriculum: { by: first.batch, keep: ['0%', '90%'], refresh: 5 },
+    });
+    // 10 of 11 passed after the second refresh.
+    assert.deepEqual([moved.passed, moved.failed, moved.cancelled, moved.open], [10, 14, 4, 0]);
+    assert.equal(moved.curriculum?.outside, 1);
+    assert.equal(moved.pass_at, null);
+    assert.match(moved.why['pass_at'] ?? '', /stops a task outside the band of its curriculum/);
+    const { stdout } = await workspace.run('report', moved.batch);
+    assert.match(stdout, /^ {11}1 task left its band since$/m);
+    const notes = (await workspace.events(moved.batch)).flatMap((event) =>
+      event.kind === 'infra' ? [event.data.text] : [],
+    );
+    assert.deepEqual(notes.slice(1), ['Curriculum: 1 too easy; 1 task outside 0% to 90% now.']);
+    const left = (await workspace.rows(moved.batch)).find(({ progress }) => progress.status === 'cancelled');
+    const [end] = ofKind(await workspace.events(left?.rollout ?? ''), 'rollout.end');
+    assert.equal(end?.data.error?.message, 'curriculum.keep: 10 of its 11 attempts passed, outside 0% to 90%.');
   });
 
   it('selects the dataset of a batch for groups, and refuses what leaves nothing', async () => {

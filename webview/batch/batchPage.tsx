@@ -86,7 +86,7 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
       {lost !== undefined && <Banner kind="error" text={lost} />}
       <Elsewhere host={host} />
       {grouped ? (
-        <GroupTiles view={view} />
+        <GroupTiles view={view} delivered={data.row?.delivered} />
       ) : (
         <Panels view={view} page={page} onOpen={(cell) => actions.open(cell, false)} />
       )}

@@ -39,6 +39,7 @@ export async function reportInput(
       : { attempts: batch.attempts }),
     ...(passesPerTask === undefined ? {} : { passesPerTask }),
     ...curriculumOf(batch),
+    ...(batch.budget === undefined ? {} : { budget: batch.budget }),
     ...delivered,
     perturb: perturbOf(submitted),
     ...judgeOf(submitted),
@@ -47,9 +48,10 @@ export async function reportInput(
 
 function curriculumOf({ curriculum, groups, attempts }: BatchRow): Pick<ReportInput, 'curriculum'> {
   if (curriculum === undefined) return {};
-  const { by, too_hard: tooHard, too_easy: tooEasy, unknown } = curriculum;
+  const { by, too_hard: tooHard, too_easy: tooEasy, unknown, outside } = curriculum;
   const saved = groups === undefined ? (tooHard + tooEasy) * attempts : null;
-  return { curriculum: { by, too_hard: tooHard, too_easy: tooEasy, unknown, saved } };
+  const moved = outside === undefined ? {} : { outside };
+  return { curriculum: { by, too_hard: tooHard, too_easy: tooEasy, unknown, saved, ...moved } };
 }
 
 function judgeOf(submitted: Submission | undefined): Pick<ReportInput, 'judge'> {

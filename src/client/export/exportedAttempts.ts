@@ -8,12 +8,23 @@ import { scenarioOfTask, type TaskRecord } from '../../trace/task.ts';
 
 export interface ExportedAttempt {
   readonly row: RolloutRow;
+  /** Its place among the exported attempts of its task in its batch. */
+  readonly member?: ExportedMember;
   readonly question?: string;
   /** Of the world of its task, if that has many. */
   readonly scenario?: string;
   /** Undefined before the attempt ends, and without one. */
   readonly answer?: Json;
   readonly expected?: Json;
+}
+
+export interface ExportedMember {
+  /** As in rows for trainers. */
+  readonly group: string;
+  /** As ms-swift and TRL compute it; null without a reward that counts. */
+  readonly advantage: number | null;
+  /** Why it does not count in its group. Absent while it is open. */
+  readonly why?: string;
 }
 
 /** The end is among the last events; a score or a note may follow it. */

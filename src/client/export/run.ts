@@ -23,6 +23,7 @@ import type { RolloutRow } from '../../trace/summary.ts';
 import { attemptsCsv } from './attemptsCsv.ts';
 import { readBatches } from './batches.ts';
 import { ExportedAttempts } from './exportedAttempts.ts';
+import { membersOf } from './members.ts';
 import { addTo, type ExportCounts, noCounts, pickedAttempts, trainingLines } from './training.ts';
 
 export interface ExportSettings {
@@ -160,9 +161,12 @@ export class Export {
         yield await Promise.resolve(row);
       }
     };
-    return attemptsCsv(counted(), async (row) =>
-      redaction.json((await batches.get(row.batch)?.complete(row)) ?? { row }),
-    );
+    const members = membersOf('format' in this.#plan ? [] : this.#plan);
+    return attemptsCsv(counted(), async (row) => {
+      const member = members.get(row);
+      const attempt = (await batches.get(row.batch)?.complete(row)) ?? { row };
+      return redaction.json(member === undefined ? attempt : { ...attempt, member });
+    });
   }
 }
 

@@ -142,7 +142,14 @@ function totalsLines(report: Report, width: number): string[] {
     const { saved } = report.curriculum;
     const text = curriculumText(report.curriculum);
     lines.push(`curriculum ${text}${saved === null || saved === 0 ? '' : `: ${plural(saved, 'attempt')} saved`}`);
+    const { outside = 0 } = report.curriculum;
+    if (outside > 0) lines.push(`           ${plural(outside, 'task')} left its band since`);
   }
+  if (report.budget !== null && report.budget.spent > 0)
+    lines.push(
+      `budget     ${plural(report.budget.spent, 'task')} used ${compact(report.budget.tokens)} tokens or more; no ` +
+        'further attempts of them began',
+    );
   const { stopped, adaptive } = report;
   if (adaptive !== null)
     lines.push(

@@ -159,6 +159,9 @@ export const batchFile = z.strictObject({
         .optional()
         .describe('Ends the batch when this share of the finished attempts did not pass. Checked from the 20th on.'),
       tokens: amount('50M').optional().describe('Ends the batch when it has used this many tokens.'),
+      tokens_per_task: amount('200k')
+        .optional()
+        .describe('Begins no more attempts of a task when its attempts have used this many tokens.'),
       rollout: text("'repeats > 3 || usage.tokens > 50000'", 'a condition in CEL')
         .optional()
         .describe(

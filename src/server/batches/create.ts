@@ -30,7 +30,7 @@ export async function createBatch(services: Services, request: CreateBatch): Pro
   await requireFiles(services, request.tasks);
   if (request.imported === undefined) await createRunnable(services, request, existing);
   else await createImported(services, request, request.imported);
-  if (request.tasks.length > 0) await store.addTasks(request.batch, 0, request.tasks);
+  if (request.tasks.length > 0) await store.addTasks(request.batch, 0, request.tasks, request.rates);
   if (!request.open) await store.seal(request.batch);
   if (request.imported === undefined) supervisor.check(request.batch);
   return recordOf(services, request.batch);
@@ -83,6 +83,7 @@ async function createRunnable(
     imported: false,
     blobs,
     ...(request.curriculum === undefined ? {} : { curriculum: request.curriculum }),
+    ...(submission.stop.tokens_per_task === undefined ? {} : { task_tokens: submission.stop.tokens_per_task }),
     ...(request.group === undefined ? {} : { group: request.group }),
   });
   if (existing === undefined)

@@ -5,7 +5,6 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorText } from '../../common/errors.ts';
-import { newId } from '../../common/ids.ts';
 import type { Log } from '../../common/log.ts';
 import { publicUrl } from '../../common/redaction/hidable.ts';
 import { plural } from '../../common/text.ts';
@@ -23,7 +22,7 @@ import { BATCH_ID } from './ids.ts';
 import { handleLoss, Losses } from './losses.ts';
 import { notifyEnd } from './notify.ts';
 import type { Secrets } from './secrets.ts';
-import { hasStopRules, reasonToStop } from './stopRules.ts';
+import { endSatisfied, hasStopRules, onlyWaits, reasonToStop } from './stopRules.ts';
 import type { Submissions } from './submissions.ts';
 
 /** The part of an executor that the supervisor uses. */
@@ -71,6 +70,8 @@ interface TrackedBatch {
   answered: boolean;
   readonly losses: Losses;
   settled: boolean;
+  /** Whether the band of its curriculum moves. */
+  refreshed: boolean;
   /** Whether its rollouts are being ended here, so that workers must not be told to end them. */
   closing: boolean;
   stopTimer: NodeJS.Timeout | undefined;
@@ -122,7 +123,9 @@ export class Supervisor {
     const tracked = this.#track(batch);
     tracked.settled = true;
     // Stop rules run immediately. Otherwise the free slot could go to an attempt that the rule is about to end.
-    tracked.throttle.request(tracked.submission !== undefined && hasStopRules(tracked.submission.stop));
+    tracked.throttle.request(
+      tracked.submission !== undefined && hasStopRules(tracked.submission.stop, tracked.refreshed),
+    );
     this.#options.leasing.check(batch, true);
   }
 
@@ -220,6 +223,7 @@ export class Supervisor {
         answered: false,
         losses: new Losses(),
         settled: true,
+        refreshed: false,
         closing: false,
         stopTimer: undefined,
         throttle: new Throttle(
@@ -269,6 +273,7 @@ export class Supervisor {
     const isRetryDue = tracked.secretsAt !== undefined && performance.now() >= tracked.secretsAt;
     const submission =
       tracked.submission === undefined || isRetryDue ? await this.#use(tracked, record) : tracked.submission;
+    tracked.refreshed = record.spec.curriculum?.refresh !== undefined;
     hub.sendBatchState(record, 'server');
     leasing.check(tracked.id);
     workers?.updateBatch(record, submission);
@@ -279,7 +284,10 @@ export class Supervisor {
     }
     clearTimeout(tracked.stopTimer);
     tracked.stopTimer = undefined;
-    if (tracked.settled && hasStopRules(submission.stop)) await this.#stopRules(tracked, submission.stop);
+    // Another server may have ended before it closed them.
+    tracked.settled ||= onlyWaits(record.row);
+    if (tracked.settled && hasStopRules(submission.stop, tracked.refreshed))
+      await this.#stopRules(tracked, submission.stop);
   }
 
   async #use(tracked: TrackedBatch, record: BatchRecord): Promise<Submission> {
@@ -340,30 +348,9 @@ export class Supervisor {
       await this.stop(tracked.id, reason);
       return;
     }
-    for (const task of progress.satisfied) await this.#satisfied(tracked.id, task, stop.passes_per_task ?? 0);
-  }
-
-  /** Cancels the remaining attempts of a task that passed often enough. */
-  async #satisfied(batch: string, task: string, passes: number): Promise<void> {
-    const { store } = this.#options;
-    const reason = `stop.passes_per_task: ${plural(passes, 'attempt')} of the task passed.`;
-    await store.closeRollouts({ batch, task }, { status: 'cancelled', reason }, false);
-    let after: string | undefined;
-    do {
-      const page = await store.rollouts(batch, { task, limit: 500, ...(after === undefined ? {} : { after }) });
-      for (const row of page.rollouts) {
-        if (row.state === 'running' || row.state === 'held')
-          await store.putCommand({
-            id: newId('c'),
-            batch,
-            rollout: row.rollout,
-            verb: 'cancel',
-            args: { reason },
-            by: 'stop.passes_per_task',
-          });
-      }
-      after = page.next;
-    } while (after !== undefined);
+    for (const { task, why } of progress.unneeded ?? [])
+      await store.closeRollouts({ batch: tracked.id, task }, { status: 'cancelled', reason: why }, false);
+    for (const task of progress.satisfied) await endSatisfied(store, tracked.id, task, stop.passes_per_task ?? 0);
   }
 
   #closeAfterGrace(tracked: TrackedBatch, reason: string): void {

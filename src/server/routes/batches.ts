@@ -84,10 +84,10 @@ export function batchRoutes(services: Services): Route[] {
 
 async function addTasks(services: Services, call: Call): Promise<unknown> {
   const batch = param(call, 'batch');
-  const { from, tasks: added } = await readJson(call, appendTasks);
+  const { from, tasks: added, rates } = await readJson(call, appendTasks);
   await recordOf(services, batch);
   await requireFiles(services, added);
-  await services.store.addTasks(batch, from, added);
+  await services.store.addTasks(batch, from, added, rates);
   services.leasing.check(batch, true);
   return {};
 }

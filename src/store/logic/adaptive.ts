@@ -5,6 +5,7 @@ import type { Transaction } from '../sql/sql.ts';
 import type { NewBatch } from '../store.ts';
 import type { Batch } from './batchState.ts';
 import { type NewRollout, type RolloutRecordRow, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
+import { closedTasks } from './taskCounts.ts';
 
 /** Returns the number of attempts that a task starts with. */
 export function firstAttempts({ adaptive, attempts }: Pick<NewBatch, 'adaptive' | 'attempts'>): number {
@@ -39,7 +40,10 @@ export async function nextAttempts(
   const { adaptive, attempts: most } = batch.spec;
   if (adaptive === undefined || batch.stopping !== null) return [];
   const next: Omit<NewRollout, 'name'>[] = [];
-  for (const task of tasks) {
+  const some = [...tasks];
+  const closed = await closedTasks(tx, batch, some);
+  for (const task of some) {
+    if (closed.has(task)) continue;
     const open = await tx.get(
       'SELECT count(*) AS n FROM rollout WHERE batch = ? AND task = ? AND state <> 3',
       batch.id,

@@ -42,6 +42,14 @@ export interface Batch {
   rev: number;
   last: number;
   lastAt: number;
+  /** Tasks of the dataset that are outside the band of its curriculum, and whose budget is spent. */
+  outside: number;
+  spent: number;
+  /** What the filter left out when groups were delivered, and what was replayed with them. */
+  filtered_groups: number;
+  filtered_tokens: number;
+  replayed_groups: number;
+  replayed_rollouts: number;
 }
 
 /** Value of the column `paused`, where 1 is a plain pause. */
@@ -66,6 +74,12 @@ const SAVED = [
   'rev',
   'last',
   'last_at',
+  'outside',
+  'spent',
+  'filtered_groups',
+  'filtered_tokens',
+  'replayed_groups',
+  'replayed_rollouts',
 ] as const;
 
 const COLUMNS = Object.keys(BATCH.columns).join(', ');
@@ -107,6 +121,12 @@ export function readBatch(row: Row): Batch {
     rev: int(row, 'rev'),
     last: int(row, 'last'),
     lastAt: int(row, 'last_at'),
+    outside: int(row, 'outside'),
+    spent: int(row, 'spent'),
+    filtered_groups: int(row, 'filtered_groups'),
+    filtered_tokens: int(row, 'filtered_tokens'),
+    replayed_groups: int(row, 'replayed_groups'),
+    replayed_rollouts: int(row, 'replayed_rollouts'),
   };
 }
 
@@ -168,6 +188,12 @@ export async function saveBatches(tx: Transaction, batches: Iterable<Batch>): Pr
       batch.rev,
       batch.last,
       batch.lastAt,
+      batch.outside,
+      batch.spent,
+      batch.filtered_groups,
+      batch.filtered_tokens,
+      batch.replayed_groups,
+      batch.replayed_rollouts,
     ]);
   }
   await tx.update(BATCH, SAVED, rows);
@@ -183,6 +209,20 @@ export function parentOf({ parent }: NewBatch): Pick<BatchRow, 'parent'> {
   if (parent === undefined) return {};
   const { rollout, seq, differs } = parent;
   return { parent: { rollout, seq, ...(differs === undefined ? {} : { differs: [...differs] }) } };
+}
+
+function curriculumOf(
+  curriculum: NonNullable<NewBatch['curriculum']>,
+  outside: number,
+): NonNullable<BatchRow['curriculum']> {
+  return curriculum.refresh === undefined ? curriculum : { ...curriculum, outside };
+}
+
+function deliveredOf(batch: Batch): NonNullable<BatchRow['delivered']> {
+  return {
+    filtered: { groups: batch.filtered_groups, tokens: batch.filtered_tokens },
+    replayed: { groups: batch.replayed_groups, rollouts: batch.replayed_rollouts },
+  };
 }
 
 export function batchRow(batch: Batch): BatchRow {
@@ -207,8 +247,9 @@ export function batchRow(batch: Batch): BatchRow {
     ...parentOf(spec),
     ...(spec.adaptive === undefined ? {} : { adaptive: spec.adaptive }),
     ...(spec.rescores === undefined ? {} : { rescores: spec.rescores.batch }),
-    ...(spec.group === undefined ? {} : { groups: true }),
-    ...(spec.curriculum === undefined ? {} : { curriculum: spec.curriculum }),
+    ...(spec.group === undefined ? {} : { groups: true, delivered: deliveredOf(batch) }),
+    ...(spec.curriculum === undefined ? {} : { curriculum: curriculumOf(spec.curriculum, batch.outside) }),
+    ...(spec.task_tokens === undefined ? {} : { budget: { tokens: spec.task_tokens, spent: batch.spent } }),
     imported: spec.imported,
     ...(batch.reason === null ? {} : { reason: batch.reason }),
     rev: batch.rev,

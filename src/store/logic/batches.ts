@@ -11,6 +11,7 @@ import { addCallback } from './groups/queries.ts';
 import { endIfDone, Ledger } from './ledger.ts';
 import { checkName } from './names.ts';
 import { readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
+import { unneededTasks } from './taskCounts.ts';
 
 /** See `Store.createBatch`. */
 export async function createBatch(tx: Transaction, spec: NewBatch): Promise<void> {
@@ -180,11 +181,13 @@ export async function batchProgress(db: Reader, name: string, passes: number | u
           passes,
         );
   const { passed, failed, unscored } = batch.counts;
+  const unneeded = await unneededTasks(db, batch);
   return {
     settled: passed + failed + unscored,
     failed: failed + unscored,
     tokens: batch.input_tokens + batch.output_tokens + batch.side_input_tokens + batch.side_output_tokens,
     satisfied: rows.map((row) => unquote(text(row, 'name'))),
+    ...(unneeded.length === 0 ? {} : { unneeded }),
   };
 }
 

@@ -17,6 +17,7 @@ const OF_BATCH = [
   'dataset_task',
   'trainer_group',
   'group_callback',
+  'task_count',
 ];
 
 type GcOptions = {

@@ -6,6 +6,7 @@ import type { Batch } from './batchState.ts';
 import { Ledger } from './ledger.ts';
 import { PodRollouts } from './podRollouts.ts';
 import { lineageOf, type RolloutRecordRow, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
+import { MAY_BEGIN } from './taskCounts.ts';
 
 export interface LeaseRequest {
   readonly session: string;
@@ -54,7 +55,8 @@ export async function leaseAll(
 async function leaseOf(tx: Transaction, id: number, groups: readonly PendingGroup[]): Promise<void> {
   // Two servers that lease concurrently take different rollouts instead of waiting for each other.
   const rows = await tx.all(
-    `${SELECT_ROLLOUT} WHERE batch = ? AND state = 0 ORDER BY q1, q2 LIMIT ?${tx.dialect.skipLocked}`,
+    `${SELECT_ROLLOUT} WHERE batch = ? AND state = 0 AND ${MAY_BEGIN} ORDER BY q1, q2 LIMIT ?${tx.dialect.skipLocked}`,
+    id,
     id,
     groups.reduce((sum, { want }) => sum + want, 0),
   );

@@ -15,6 +15,7 @@ import {
   SELECT_ROLLOUT,
   saveRollouts,
 } from './rolloutState.ts';
+import { TaskCounts } from './taskCounts.ts';
 
 /**
  * Tracks the changes of rollouts in one transaction and applies their consequences: settles attempts or queues their
@@ -29,12 +30,14 @@ export class Ledger {
   readonly #tries = new Map<Batch, NewRollout[]>();
   /** By batch and task index. */
   readonly #tasks = new Map<Batch, Map<number, { open: number; passed: number }>>();
+  readonly #counts: TaskCounts;
   /** The groups of trainers that they belong to. */
   readonly groups: LedgerGroups;
 
   constructor(tx: Transaction, batches: Map<number, Batch>) {
     this.#tx = tx;
     this.#batches = batches;
+    this.#counts = new TaskCounts(tx);
     this.groups = new LedgerGroups(tx);
   }
 
@@ -78,7 +81,7 @@ export class Ledger {
     await this.groups.load(this.#before.keys(), (id) => this.batch(id));
     await this.#apply(this.#before);
     await this.#insertTries();
-    await this.#extend();
+    await this.#extend(await this.#counts.save((batch, task) => this.groups.find(batch, task)));
     for (const cut of (await this.groups.conclude()).values()) await this.#apply(cut);
     await this.groups.save();
     for (const [batch, tasks] of this.#tasks) {
@@ -103,9 +106,9 @@ export class Ledger {
     this.#tries.clear();
   }
 
-  /** Queues the attempts that tasks need after the ends of others. */
-  async #extend(): Promise<void> {
-    const tasks = new Map<Batch, Set<number>>();
+  /** Queues the attempts that tasks need after the ends of others. `back`: tasks that may have attempts again. */
+  async #extend(back: ReadonlyMap<Batch, readonly number[]>): Promise<void> {
+    const tasks = new Map<Batch, Set<number>>(Array.from(back, ([batch, some]) => [batch, new Set(some)]));
     for (const [rollout, before] of this.#before) {
       const batch = this.batch(rollout.batch);
       if (batch.spec.adaptive === undefined || rollout.state !== 'ended' || before.state === 'ended') continue;
@@ -136,6 +139,7 @@ export class Ledger {
       const [side, sideBefore] = [rollout.progress.side, before.progress.side];
       batch.side_input_tokens += (side?.input_tokens ?? 0) - (sideBefore?.input_tokens ?? 0);
       batch.side_output_tokens += (side?.output_tokens ?? 0) - (sideBefore?.output_tokens ?? 0);
+      this.#counts.used(batch, rollout.task, tokensOf(rollout) - tokensOf(before));
     }
     if (changes.size > 0) await saveRollouts(this.#tx, changes, (id) => this.batch(id));
   }
@@ -166,6 +170,8 @@ export class Ledger {
       return;
     }
     rollout.settles = true;
+    const counted = countNameOf(rollout);
+    if (counted === 'passed' || counted === 'failed') this.#counts.settled(batch, rollout.task, counted);
     if (group?.state === 'open' && Number.isFinite(rollout.progress.reward)) group.scored += 1;
     if (rollout.outcome === 'truncated') batch.truncated += 1;
     await this.#markDuplicates(rollout);
@@ -231,6 +237,11 @@ export class Ledger {
     counts.passed += passed;
     tasks.set(task, counts);
   }
+}
+
+/** Returns the tokens of a rollout, with those of side models. */
+function tokensOf({ progress: { input_tokens: input, output_tokens: output, side } }: RolloutRecordRow): number {
+  return input + output + (side?.input_tokens ?? 0) + (side?.output_tokens ?? 0);
 }
 
 /** Whether the attempt of a rollout that ended with a result is tried again, because a person changed this try. */

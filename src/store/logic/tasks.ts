@@ -1,6 +1,7 @@
 import { StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
 import { canonicalJson } from '../../common/json.ts';
+import type { TaskRate } from '../../trace/selection/curriculum.ts';
 import { blobsOfTask, type TaskRecord } from '../../trace/task.ts';
 import { int, quote, stored, text } from '../sql/row.ts';
 import { TASK } from '../sql/schema.ts';
@@ -12,6 +13,7 @@ import { addBlobRefs } from './blobRefs.ts';
 import { addDatasetTasks } from './groups/dataset.ts';
 import { checkTaskId } from './names.ts';
 import { insertRollouts, lineageOf, type NewRollout, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
+import { addTaskRates } from './taskCounts.ts';
 
 /** Rollouts queued per transaction, so that other transactions do not wait long. */
 const ROLLOUTS_AT_ONCE = 2000;
@@ -20,12 +22,19 @@ const ROLLOUTS_AT_ONCE = 2000;
  * See `Store.addTasks`. Uses several transactions for many tasks. Tasks are identified by index, so repeating the call
  * after a failure continues where it stopped.
  */
-export function addTasks(sql: Sql, name: string, from: number, tasks: readonly TaskRecord[]): Promise<void> {
+export function addTasks(
+  sql: Sql,
+  name: string,
+  from: number,
+  tasks: readonly TaskRecord[],
+  rates: Rates = {},
+): Promise<void> {
   return addAll(
     sql,
     name,
     from,
     tasks.map((task) => ({ task })),
+    rates,
   );
 }
 
@@ -37,19 +46,40 @@ export function addRescored(sql: Sql, name: string, from: number, tasks: readonl
 /** A task, and the rollouts to score again if the batch rescores another one. */
 type NewTask = Pick<RescoredTask, 'task'> & Partial<RescoredTask>;
 
-async function addAll(sql: Sql, name: string, from: number, tasks: readonly NewTask[]): Promise<void> {
+type Rates = Readonly<Record<string, TaskRate>>;
+
+async function addAll(
+  sql: Sql,
+  name: string,
+  from: number,
+  tasks: readonly NewTask[],
+  rates: Rates = {},
+): Promise<void> {
   tasks.forEach(({ task }) => checkTaskId(task.id));
   for (let at = 0; at < tasks.length; ) {
-    at += await sql.write((tx) => addSome(tx, name, from + at, tasks.slice(at)));
+    at += await sql.write((tx) => addSome(tx, name, from + at, tasks.slice(at), rates));
   }
 }
 
 /** Adds at least one of `tasks`. Returns how many were added. */
-async function addSome(tx: Transaction, name: string, from: number, tasks: readonly NewTask[]): Promise<number> {
+async function addSome(
+  tx: Transaction,
+  name: string,
+  from: number,
+  tasks: readonly NewTask[],
+  rates: Rates,
+): Promise<number> {
   const batch = await lockBatch(tx, name);
   if (batch.spec.group !== undefined) {
     const some = tasks.slice(0, ROLLOUTS_AT_ONCE).map(({ task }) => task);
     await addDatasetTasks(tx, batch, from, some);
+    await addTaskRates(
+      tx,
+      batch,
+      from,
+      some.map(({ id }) => id),
+      rates,
+    );
     return some.length;
   }
   if (from > batch.tasks)
@@ -88,6 +118,13 @@ async function addSome(tx: Transaction, name: string, from: number, tasks: reado
       rollouts?.length ?? firstAttempts(batch.spec),
       0,
     ]),
+  );
+  await addTaskRates(
+    tx,
+    batch,
+    from,
+    some.map(({ task }) => task.id),
+    rates,
   );
   const files = some.flatMap(({ task }) => blobsOfTask(task));
   await addBlobRefs(tx, batch.id, [...new Set(files)]);

@@ -7,7 +7,7 @@
  */
 import type { Table } from './sql.ts';
 
-export const STORE_VERSION = 8;
+export const STORE_VERSION = 9;
 
 export const BATCH = {
   name: 'batch',
@@ -41,6 +41,12 @@ export const BATCH = {
     rev: 'int',
     last: 'int',
     last_at: 'int',
+    outside: 'int',
+    spent: 'int',
+    filtered_groups: 'int',
+    filtered_tokens: 'int',
+    replayed_groups: 'int',
+    replayed_rollouts: 'int',
   },
 } as const satisfies Table;
 
@@ -191,6 +197,24 @@ export const GROUP_CALLBACK = {
   columns: { batch: 'int', rev: 'int' },
 } as const satisfies Table;
 
+/**
+ * Counts of a task of the dataset, in batches that need them (see `taskCounts.ts`). `task`: its index, unless groups
+ * repeat it. `passed`, `scored`: its attempts here and in the batch of the curriculum. `tokens`: of its attempts here.
+ * `closed`: 1 if it is outside the band, 2 if its budget is spent; none of its attempts begin then.
+ */
+export const TASK_COUNT = {
+  name: 'task_count',
+  columns: {
+    batch: 'int',
+    name: 'text',
+    task: 'int',
+    passed: 'int',
+    scored: 'int',
+    tokens: 'int',
+    closed: 'int',
+  },
+} as const satisfies Table;
+
 /** Values of `rollout.state`, and of `rollout.outcome` after its end. */
 export const STATES = ['queued', 'running', 'held', 'ended'] as const;
 export const OUTCOMES = ['done', 'truncated', 'cancelled', 'infrastructure'] as const;
@@ -215,6 +239,7 @@ export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [
   blobPacks,
   endpoints,
   groups,
+  taskCounts,
 ];
 
 function firstVersion(d: Definitions): readonly string[] {
@@ -342,5 +367,20 @@ function groups(d: Definitions): readonly string[] {
     'CREATE UNIQUE INDEX trainer_group_rev ON trainer_group (batch, rev) WHERE rev IS NOT NULL',
     'CREATE INDEX trainer_group_deadline ON trainer_group (batch, deadline_at) WHERE state = 0',
     `CREATE TABLE group_callback (batch ${d.int} NOT NULL PRIMARY KEY, rev ${d.int} NOT NULL)${d.clustered}`,
+  ];
+}
+
+function taskCounts(d: Definitions): readonly string[] {
+  return [
+    `CREATE TABLE task_count (
+      batch ${d.int} NOT NULL, name TEXT NOT NULL, task ${d.int}, passed ${d.int} NOT NULL DEFAULT 0,
+      scored ${d.int} NOT NULL DEFAULT 0, tokens ${d.int} NOT NULL DEFAULT 0, closed ${d.int} NOT NULL DEFAULT 0,
+      PRIMARY KEY (batch, name)
+    )${d.clustered}`,
+    'CREATE INDEX task_count_closed ON task_count (batch, task) WHERE closed > 0',
+    // Its tasks outside the band of its curriculum, tasks that spent their budget, and what happened at deliveries.
+    ...['outside', 'spent', 'filtered_groups', 'filtered_tokens', 'replayed_groups', 'replayed_rollouts'].map(
+      (column) => `ALTER TABLE batch ADD COLUMN ${column} ${d.int} NOT NULL DEFAULT 0`,
+    ),
   ];
 }

@@ -10,6 +10,9 @@ export interface TaskRate {
   readonly scored: number;
 }
 
+/** Where a task is: in the band, or below or above it. */
+type BandPlace = 'kept' | 'too_hard' | 'too_easy';
+
 export interface CurriculumRule {
   /** Pass rates of the tasks that are kept, both ends inclusive. Absent: all. */
   readonly keep?: readonly [number, number] | undefined;
@@ -25,6 +28,12 @@ export interface CurriculumCounts {
   readonly too_easy: number;
 }
 
+/** Returns where a task with this rate is. Both ends of the band are inside. */
+export function placeInBand({ passed, scored }: TaskRate, { keep: [low, high] = [0, 1] }: CurriculumRule): BandPlace {
+  const rate = passed / scored;
+  return rate < low ? 'too_hard' : rate > high ? 'too_easy' : 'kept';
+}
+
 /**
  * Selects tasks. In an order, tasks without a rate come last; tasks with equal rates, and those without one, stay in
  * the order of the dataset.
@@ -32,18 +41,18 @@ export interface CurriculumCounts {
 export function selectTasks<T extends { readonly id: string }>(
   tasks: Iterable<T>,
   rates: ReadonlyMap<string, TaskRate>,
-  { keep: [low, high] = [0, 1], order }: CurriculumRule,
+  rule: CurriculumRule,
 ): { readonly tasks: readonly T[]; readonly counts: CurriculumCounts } {
   const counts = { unknown: 0, too_hard: 0, too_easy: 0 };
   const kept: { readonly task: T; readonly rate: number | undefined }[] = [];
   for (const task of tasks) {
     const found = rates.get(task.id);
-    const rate = found === undefined ? undefined : found.passed / found.scored;
-    if (rate === undefined) counts.unknown += 1;
-    else if (rate < low) counts.too_hard += 1;
-    else if (rate > high) counts.too_easy += 1;
-    if (rate === undefined || (rate >= low && rate <= high)) kept.push({ task, rate });
+    const place = found === undefined ? 'unknown' : placeInBand(found, rule);
+    if (place !== 'kept') counts[place] += 1;
+    if (place === 'kept' || place === 'unknown')
+      kept.push({ task, rate: found === undefined ? undefined : found.passed / found.scored });
   }
+  const { order } = rule;
   const sign = order === 'easy_first' ? -1 : 1;
   if (order !== undefined)
     kept.sort((a, b) =>

@@ -164,9 +164,19 @@ export const reportSchema = z.object({
    * many attempts that saved (null: the tasks have no fixed number).
    */
   curriculum: z
-    .object({ by: z.string(), too_hard: int, too_easy: int, unknown: int, saved: int.nullable() })
+    .object({
+      by: z.string(),
+      too_hard: int,
+      too_easy: int,
+      unknown: int,
+      saved: int.nullable(),
+      /** Tasks that are outside the band now, if it moves. */
+      outside: int.optional(),
+    })
     .nullable()
     .default(null),
+  /** Tokens that the attempts of a task may use, and tasks that used them. null: there is no such limit. */
+  budget: z.object({ tokens: int, spent: int }).nullable().default(null),
   /** Groups that the filter of the batch left out when they were delivered, and the tokens of their members. */
   filtered: z.object({ groups: int, tokens: int }).default({ groups: 0, tokens: 0 }),
   /** Groups that were delivered with rollouts of earlier groups, and how many of these. */

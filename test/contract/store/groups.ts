@@ -305,6 +305,9 @@ export function groupTests(subject: Subject): void {
       for (const lease of await store.lease(session, 2)) await finish(store, batch, lease, {});
       assert.deepEqual(await store.filterGroup(batch, 'h', left), left);
       assert.deepEqual((await groupOf(other, batch, 'h')).filtered, left);
+      const { filtered } = (await other.batch(batch))!.row.delivered!;
+      const both = answers[0].why !== null;
+      assert.deepEqual(filtered, { groups: both ? 2 : 1, tokens: both ? 40 : 20 }, 'each is counted once');
       await assert.rejects(store.filterGroup(batch, 'none', left), (error) => StudioError.is(error, 'not_found'));
     });
 
@@ -342,6 +345,10 @@ export function groupTests(subject: Subject): void {
       const [c, d] = await other.finishedGroups(batch, rev('b'), 10);
       assert.deepEqual([c!.replayed, d!.replayed, d!.filtered?.tokens, d!.rev], [[], chosen, 3, rev('d')]);
       assert.deepEqual([c!.row.replayed, d!.row.replayed], [undefined, 1]);
+      assert.deepEqual((await store.batch(batch))!.row.delivered, {
+        filtered: { groups: 0, tokens: 0 },
+        replayed: { groups: 1, rollouts: 1 },
+      });
     });
 
     it('run by priority, then in order of their requests', async () => {

@@ -240,6 +240,10 @@ pods: { image: x, counts: 3, isolation: pods }
       return problems.map((problem) => problem.replace(/^[^:]+:\d+:\d+: /, ''));
     };
     assert.deepEqual(await curriculum('{ by: last, keep: [10%, 0.9], order: hard_first }'), []);
+    assert.deepEqual(await curriculum('{ by: last, keep: [10%, 90%], refresh: 50 }'), []);
+    assert.deepEqual(await curriculum('{ by: last, order: hard_first, refresh: 50 }'), [
+      '`refresh` has no band to move — Add `keep: [10%, 90%]`, or remove `refresh`.',
+    ]);
     assert.deepEqual(await curriculum('{ by: last }'), [
       'the curriculum does nothing — Add `keep: [10%, 90%]` or `order: hard_first`.',
     ]);

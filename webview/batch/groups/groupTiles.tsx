@@ -1,7 +1,8 @@
 /** What a batch costs and loses as groups for a trainer: tiles above the groups. What has no value has no tile. */
 import type { ComponentChildren } from 'preact';
-import { plural } from '../../../src/common/text.ts';
+import { nounFor, plural } from '../../../src/common/text.ts';
 import { compact, count, duration } from '../../../src/common/units.ts';
+import type { BatchRow } from '../../../src/protocol/client.ts';
 import { allWasted, MAX_LOST_SHARE } from '../../../src/trace/groups/figures.ts';
 import { wastedParts } from '../../../src/trace/groups/text.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
@@ -9,7 +10,15 @@ import { Icon } from '../../components/marks/icon.tsx';
 import type { BatchView } from '../batchView.ts';
 import './groups.css';
 
-export function GroupTiles({ view: { figures } }: { readonly view: BatchView }) {
+type Delivered = NonNullable<BatchRow['delivered']>;
+
+export function GroupTiles({
+  view: { figures },
+  delivered,
+}: {
+  readonly view: BatchView;
+  readonly delivered: Delivered | undefined;
+}) {
   if (figures === undefined) return <div class="group-tiles" aria-busy="true" />;
   const { report } = figures;
   return (
@@ -19,7 +28,34 @@ export function GroupTiles({ view: { figures } }: { readonly view: BatchView }) 
       <LostTile report={report} />
       <DriftTile report={report} />
       <VersionsTile report={report} />
+      {delivered !== undefined && <DeliveredTiles delivered={delivered} />}
     </div>
+  );
+}
+
+/** What happened to groups when they were delivered to the trainer. */
+function DeliveredTiles({ delivered: { filtered, replayed } }: { readonly delivered: Delivered }) {
+  return (
+    <>
+      {filtered.groups > 0 && (
+        <Tile
+          name="Filtered"
+          value={count(filtered.groups)}
+          unit={nounFor(filtered.groups, 'group')}
+          title="Groups that the filter of the batch left out at their delivery"
+          text={`${compact(filtered.tokens)} tokens`}
+        />
+      )}
+      {replayed.groups > 0 && (
+        <Tile
+          name="Replayed"
+          value={count(replayed.rollouts)}
+          unit={nounFor(replayed.rollouts, 'attempt')}
+          title="Successes of earlier groups that were delivered again, with groups in which no member passed"
+          text={`with ${plural(replayed.groups, 'group')}`}
+        />
+      )}
+    </>
   );
 }
 

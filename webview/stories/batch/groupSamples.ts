@@ -21,7 +21,9 @@ export function groupsBatch(options: BatchOptions, versions = 0): SampleBatch {
       { ...changed, rollout: `${row.rollout}t1`, settles: false, rev: row.rev + 100_000, progress: lost },
     ];
   });
-  return { ...sample, batch: { ...sample.batch, rev: sample.batch.rev + 200_000 }, rows };
+  const delivered = { filtered: { groups: 3, tokens: 41_200 }, replayed: { groups: 2, rollouts: 4 } };
+  const row = { ...sample.batch, rev: sample.batch.rev + 200_000 };
+  return { ...sample, batch: versions > 0 ? { ...row, delivered } : row, rows };
 }
 
 function changes(

@@ -4,7 +4,7 @@ import type { FilteredGroup, FinishedGroupRecord, ReplayedRollout } from '../../
 import { int, intOr, text } from '../../sql/row.ts';
 import { GROUP_CALLBACK } from '../../sql/schema.ts';
 import type { Reader, Transaction, Value } from '../../sql/sql.ts';
-import { type Batch, batchId, lockBatch } from '../batchState.ts';
+import { type Batch, batchId, lockBatch, saveBatches } from '../batchState.ts';
 import { Ledger } from '../ledger.ts';
 import {
   finishedRecord,
@@ -90,11 +90,21 @@ async function recordOnce(
   group: string,
   added: Pick<GroupResult, 'filtered' | 'replayed'>,
 ): Promise<GroupResult> {
-  const { found } = await lockGroup(tx, name, group);
+  const { batch, found } = await lockGroup(tx, name, group);
   if (found.result === null)
     throw new StudioError('conflict', `Group ${group} of batch ${name} has not ended.`, {
       hint: 'Read it in the feed when it has.',
     });
+  const { filtered, replayed = [] } = added;
+  if (found.result.filtered === undefined && typeof filtered?.why === 'string') {
+    batch.filtered_groups += 1;
+    batch.filtered_tokens += filtered.tokens;
+  }
+  if (found.result.replayed === undefined && replayed.length > 0) {
+    batch.replayed_groups += 1;
+    batch.replayed_rollouts += replayed.length;
+  }
+  await saveBatches(tx, [batch]);
   found.result = { ...added, ...found.result };
   await saveGroups(tx, [found]);
   return found.result;

@@ -10,6 +10,7 @@ import type { Sql, Transaction } from '../../sql/sql.ts';
 import { type Batch, lockBatches, noBatch, saveBatches } from '../batchState.ts';
 import { addBlobRefs } from '../blobRefs.ts';
 import { insertRollouts, type NewRollout } from '../rolloutState.ts';
+import { refusedTasks, taskOf } from '../taskCounts.ts';
 import { withNames } from '../tasks.ts';
 import { datasetTasks } from './dataset.ts';
 import { groupRow, readGroup, SELECT_GROUP, taskOfGroup } from './groupState.ts';
@@ -121,6 +122,11 @@ async function addTo(
     batch.id,
     groups.flatMap(({ request: { task } }) => (typeof task === 'string' ? [task] : [])),
   );
+  const closed = await refusedTasks(
+    tx,
+    batch,
+    groups.map(({ request }) => taskOf({ request })),
+  );
   const added: { readonly task: TaskRecord; readonly group: NewGroup; readonly row: GroupRow }[] = [];
   for (const group of groups) {
     const before = known.get(group.group);
@@ -140,7 +146,10 @@ async function addTo(
     }
     const { task } = group.request;
     const record = typeof task === 'string' ? tasks.get(task) : task;
-    const refusal = refusalOf(batch) ?? (record === undefined ? noTask(batch, task) : undefined);
+    const refusal =
+      refusalOf(batch) ??
+      (record === undefined ? noTask(batch, task) : undefined) ??
+      closed.get(taskOf({ request: group.request }));
     if (refusal !== undefined || record === undefined) {
       results.set(group, refusal ?? noTask(batch, task));
       continue;
