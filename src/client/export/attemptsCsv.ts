@@ -17,7 +17,6 @@ const COLUMNS: Readonly<Record<string, (row: RolloutRow, attempt: ExportedAttemp
   task: (row) => row.task,
   attempt: (row) => row.attempt,
   rollout: (row) => row.rollout,
-  part: (row) => row.progress.part,
   outcome: (row) => outcomeOf(row),
   cause: (row) => row.progress.cause?.text,
   cause_kind: (row) => row.progress.cause?.kind,
@@ -65,6 +64,7 @@ const COLUMNS: Readonly<Record<string, (row: RolloutRow, attempt: ExportedAttemp
   touched: (row) => row.progress.touched,
   duplicate_of: (row) => row.duplicate_of,
   worker: (row) => row.worker,
+  part: (row) => row.progress.part,
 };
 
 function faultsOf({ progress }: RolloutRow, which: keyof FaultCounts): number {

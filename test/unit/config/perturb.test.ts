@@ -118,7 +118,7 @@ describe('the rules of a world', () => {
       [
         '6:48-51 column 26 of `when`: tool has no "nam"; it has name, arguments, effect, result, error, ms, ' +
           'repeats, reward, prediction, injected, made, source — Write a CEL expression over event, step, tool, ' +
-          'message, observation, agent, side, task, attempt, usage, world, reward, verdicts, status, such as ' +
+          'message, observation, agent, side, task, attempt, part, usage, world, reward, verdicts, status, such as ' +
           'tool.name == "search" && tool.ms > 500.',
       ],
     ],

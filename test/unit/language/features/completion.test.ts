@@ -77,6 +77,9 @@ describe('completion', () => {
   });
   it('offers files by their roles, with paths relative to the document', async () => {
     assert.deepEqual(await offered(AGENT, 'prompt: ¦'), ['../prompts/desk.md']);
+    assert.deepEqual(await offered('/w/batches/x.batch.yaml', 'mix:\n  - { share: 25%, prompt: ¦ }'), [
+      '../prompts/desk.md',
+    ]);
     assert.ok((await offered(AGENT, 'tools:\n  - module: ../to¦')).includes('../tools/books.ts'));
     assert.deepEqual(await offered('/w/batches/x.batch.yaml', 'agent: ¦'), [
       '../agents/desk.agent.yaml',

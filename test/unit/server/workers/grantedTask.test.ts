@@ -30,6 +30,9 @@ test('before scoring, workers get the columns that prompts, conditions, and worl
     false,
   ]);
   assert.deepEqual(granted('Work.', ['task["meta"][tool.name] == 1'])[0].length, 3);
+  const { agent } = plainSubmission();
+  const mix = [{ name: 'short', share: 1_000_000, prompt: { text: 'In {{task.meta.city}}' } }];
+  assert.deepEqual(taskNeeds({ agent, mix }, []).meta, new Set(['city']), 'a part of the mix');
   const module = { file: 'w.ts', bundle: 'a', map: 'b' };
   const world = { name: 'w', file: 'w.world.yaml', kind: 'module', module, perturb: [] } as const;
   assert.deepEqual(granted('Work.', [], { ...world, perturb: [] })[0].length, 3);
