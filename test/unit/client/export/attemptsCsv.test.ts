@@ -49,8 +49,8 @@ async function readBack(csv: AsyncIterable<Uint8Array>): Promise<unknown[]> {
 describe('attempts as CSV', () => {
   it('has a row per attempt with its outcome and cause, and quotes what needs it', async () => {
     const csv = await text(csvOf(rowsOf(ended)));
-    assert.match(csv, /^batch,task,attempt,rollout,part,outcome,cause,cause_kind,/);
-    assert.match(csv, /\r\nb1,"renew, then pay",3,r1,,failed,/);
+    assert.match(csv, /^batch,task,attempt,rollout,outcome,cause,cause_kind,.*,worker,part\r\n/);
+    assert.match(csv, /\r\nb1,"renew, then pay",3,r1,failed,/);
     const [record] = (await readBack(csvOf(rowsOf(ended)))) as [Record<string, string>];
     assert.equal(record['cause'], 'fines: "not paid"');
     assert.equal(record['passed'], 'false');

@@ -49,7 +49,7 @@ it('a slow read ends with its call, and blocks nothing', async () => {
   await assert.rejects(read('long.docx', AbortSignal.timeout(1_000)), isClass('timeout', /time limit/));
   clearInterval(timer);
   assert.ok(performance.now() - began < 60_000);
-  assert.ok(ticks > 10, `${ticks} turns of the loop`);
+  assert.ok(ticks > 2, `${ticks} turns of the loop`); // a read on this thread would leave none or one
   await writeFile(path.join(cwd, 'short.docx'), docxFile());
   assert.match(JSON.stringify(await read('short.docx')), /The answer is 42/);
 });
