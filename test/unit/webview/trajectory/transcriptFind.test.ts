@@ -19,9 +19,13 @@ class Page {
     this.seq = seq;
   }
 
-  /** Resolves once all rows are searched. */
   async search(query: string): Promise<number> {
     this.transcript.search(query);
+    return this.searched();
+  }
+
+  /** Resolves once all rows are searched. */
+  async searched(): Promise<number> {
     if (!this.transcript.searchedAll)
       await new Promise<void>((resolve) => {
         const watch = this.transcript.changed(() => {
@@ -103,7 +107,7 @@ describe('find in a transcript', () => {
     s.message('user', 'Another loan.');
     page.model.push(s.events);
     page.transcript.advance();
-    assert.equal(page.transcript.found.length, 7);
+    assert.equal(await page.searched(), 7);
   });
 });
 
