@@ -29,7 +29,7 @@ export const GROUP_OPTIONS: Readonly<Record<string, Option>> = {
     value: 'N',
     text: 'with --groups: a group is stale if its weights are more than N versions behind',
   },
-  stale: { type: 'string', value: 'RULE', text: `with --max-versions: ${STALE_RULES.join(' (default) or ')}` },
+  stale: { type: 'string', value: 'RULE', text: 'with --max-versions: mark (default), drop, or wait' },
   filter: {
     type: 'string',
     value: 'CEL',
@@ -50,7 +50,7 @@ export function groupOptions(commandLine: CommandLine): GroupOptions {
   const rule = textOption(commandLine, 'stale');
   const stale = STALE_RULES.find((one) => one === rule);
   if (rule !== undefined && stale === undefined)
-    throw new StudioError('usage', `--stale must be ${STALE_RULES.join(' or ')}, not “${rule}”.`);
+    throw new StudioError('usage', `--stale must be one of ${STALE_RULES.join(', ')}, not “${rule}”.`);
   const filter = textOption(commandLine, 'filter');
   if (filter !== undefined) compileFilter(filter); // fail early, before anything starts
   const [extra, minUsable, deadline, maxVersions] = [

@@ -47,7 +47,7 @@ export const groupSettings = z
     estimator: estimator.default('ms_swift'),
     /** A group with a call more than so many versions of the weights behind is stale at its delivery. */
     max_versions: int.min(0).optional(),
-    /** What happens then: it is marked, or delivered without its rows, as unusable. */
+    /** What happens then: it is marked, delivered without its rows, as unusable, or gets new members before. */
     stale: z.enum(STALE_RULES).default('mark'),
     /** CEL over the members that count: a group for which it is false is delivered as unusable, without its rows. */
     filter: z.string().min(1).max(2_000).optional(),
@@ -139,6 +139,8 @@ export const groupRow = z.object({
   scored: int,
   open: int,
   replaced: int,
+  /** Members with a reward that do not count, because their weights were too old when it would have been delivered. */
+  stale: int.optional(),
   /** If the filter of its batch left it out when it was delivered: why, and the tokens of its members. */
   filtered: z.object({ why: z.string(), tokens: int }).optional(),
   /** Rollouts of earlier groups that are delivered with it. */
@@ -165,7 +167,7 @@ const member = z.object({
   ms: z.number().optional(),
 });
 
-/** A member that ended without a reward. It is no part of any statistics. */
+/** A member that ended without a reward, or was replaced because its weights were too old. It is in no statistics. */
 const excluded = z.object({
   rollout: z.string(),
   attempt: int,

@@ -19,6 +19,13 @@ export interface GroupStore {
    * never changes, whoever asks. Throws `not_found`.
    */
   filterGroup(batch: string, group: string, filtered: FilteredGroup): Promise<FilteredGroup>;
+  /**
+   * Records the first delivery of a group, unless it is to wait for others in place of `stale`, its members that are too
+   * old: then it is open again, with new members. That is the case while the batch and the deadline of the group allow
+   * it, and no more members are replaced than the group had. Returns false if it is not delivered now, or ended again
+   * since `rev`: its next end has another `rev`. Once delivered, it stays as it is. Throws `not_found`.
+   */
+  deliverGroup(batch: string, group: string, delivery: { rev: number; stale: readonly string[] }): Promise<boolean>;
   /** Records what is replayed with a group that has ended. Returns what was recorded first. Throws `not_found`. */
   replayGroup(batch: string, group: string, replayed: readonly ReplayedRollout[]): Promise<readonly ReplayedRollout[]>;
   /**
@@ -59,6 +66,10 @@ export interface FinishedGroupRecord {
   readonly members: readonly string[];
   readonly excluded: readonly string[];
   readonly cut: readonly CutMember[];
+  /** Those of the excluded ones whose weights were too old at an earlier delivery. */
+  readonly stale?: readonly string[];
+  /** Set at the first delivery, in batches whose stale groups wait. */
+  readonly delivered?: true;
   /** Absent until the filter of its batch was asked. */
   readonly filtered?: FilteredGroup;
   /** Absent until it was looked for. */

@@ -207,6 +207,10 @@ export class SqlStore implements Store {
     return this.#sql.write((tx) => groups.filterGroup(tx, batch, group, filtered));
   }
 
+  deliverGroup(batch: string, group: string, delivery: { rev: number; stale: readonly string[] }): Promise<boolean> {
+    return this.#sql.write((tx) => groups.deliverGroup(tx, batch, group, delivery));
+  }
+
   replayGroup(batch: string, group: string, replayed: readonly ReplayedRollout[]): Promise<readonly ReplayedRollout[]> {
     return this.#sql.write((tx) => groups.replayGroup(tx, batch, group, replayed));
   }

@@ -33,6 +33,7 @@ const HEAD = ['group', 'task', 'state', 'scored', 'open', 'seconds', 'why'];
 
 function cells(row: GroupRow): string[] {
   const seconds = row.ended_at === undefined ? '' : ((row.ended_at - row.requested_at) / 1_000).toFixed(1);
+  const tooOld = row.stale === undefined ? [] : [`${row.stale} too old`];
   const replaced = row.replaced === 0 ? [] : [`${row.replaced} replaced`];
   return [
     row.group,
@@ -45,6 +46,7 @@ function cells(row: GroupRow): string[] {
       ...(row.why === undefined ? [] : [row.why]),
       ...(row.filtered === undefined ? [] : [row.filtered.why]),
       ...(row.replayed === undefined ? [] : [`${row.replayed} of earlier groups replayed`]),
+      ...tooOld,
       ...replaced,
     ].join(' '),
   ];

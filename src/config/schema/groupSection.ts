@@ -46,7 +46,10 @@ export const groupSection = z
       .describe('A group with a call more than so many versions of the weights behind is stale at its delivery.'),
     stale: choice(STALE_RULES)
       .optional()
-      .describe('What happens to a stale group. `mark`: it says so. `drop`: it is not usable, and has no rows.'),
+      .describe(
+        'What happens to a stale group. `mark`: it says so. `drop`: it is not usable, and has no rows. `wait`: it ends ' +
+          'again when new members have replaced those that are too old; at its deadline, it is marked.',
+      ),
     filter: text('spread > 0', 'a CEL expression')
       .optional()
       .describe(

@@ -276,7 +276,8 @@ function endOf(reply: ModelReply, began: string | undefined, whyNot: string | un
     ...(reply.pause === undefined ? {} : { paused_ms: roundMs(reply.pause.ms) }),
     ...(reply.pause === undefined || reply.pause.aborted === 0 ? {} : { aborted: reply.pause.aborted }),
     ...(to === undefined ? {} : { weights: to }),
-    ...(from === undefined || from === began ? {} : { weights_from: from }),
+    // Those that replaced them in flight are in `weights`.
+    ...(from === undefined || (from === began && from === to) ? {} : { weights_from: from }),
     trainable: why === undefined,
     ...(why === undefined ? {} : { why_not: why }),
     source: reply.source ?? 'live',

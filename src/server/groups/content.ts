@@ -6,13 +6,13 @@ import type { RolloutRecord, Store } from '../../store/store.ts';
 import { advantagesOf } from '../../trace/groups/advantages.ts';
 import { replayAdvantage } from '../../trace/groups/replay.ts';
 import { mean } from '../../trace/groups/spread.ts';
-import { stalenessOf } from '../../trace/groups/staleness.ts';
 import { whyExcludedOf } from '../../trace/groups/whyExcluded.ts';
 import { type TrainingRow, trainingOutcomeOf, trainingRows } from '../../trace/segments/trainingRows.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { groupCursor } from './cursor.ts';
 import { filterMembers } from './filter.ts';
 import { replaysFor } from './replay.ts';
+import { recordsOf, staleMembers } from './stale.ts';
 import { readTrajectory } from './trajectory.ts';
 
 /** Members that are read at the same time. */
@@ -68,7 +68,9 @@ export async function* groupText(
       attempt: other.attempt,
       try: other.try,
       outcome: trainingOutcomeOf(other),
-      why: whyExcludedOf(other) ?? 'it ended after the group',
+      why:
+        whyExcludedOf(other) ??
+        (record.stale?.includes(other.rollout) === true ? 'its weights were too old' : 'it ended after the group'),
     })),
     cut: [...cut],
     replaced: row.replaced,
@@ -108,33 +110,6 @@ export async function* groupText(
     isFirst = false;
   }
   yield `],"left_out":${JSON.stringify(leftOut)}}`;
-}
-
-/** Returns which members of a group are too old for the trainer; undefined if none is. */
-function staleMembers(
-  members: readonly RolloutRecord[],
-  versionOf: Delivery['versionOf'],
-  settings: Pick<Delivery, 'max_versions' | 'stale'>,
-): FinishedGroup['stale'] {
-  const weighted = members.flatMap(({ row }) =>
-    Object.entries(row.progress.weights ?? {}).map(([agent, weights]) => ({ rollout: row.rollout, agent, weights })),
-  );
-  const { stale: rule, max_versions: maxVersions } = settings;
-  const { behind, stale, then } = stalenessOf(weighted, ({ agent }) => versionOf(agent), {
-    stale: rule,
-    ...(maxVersions === undefined ? {} : { max_versions: maxVersions }),
-  });
-  if (then === 'deliver') return undefined;
-  return {
-    behind: behind === undefined || !Number.isFinite(behind) ? null : behind,
-    members: [...new Set(stale.flatMap((index) => weighted[index]?.rollout ?? []))],
-    dropped: then === 'drop',
-  };
-}
-
-async function recordsOf(store: Store, names: readonly string[]): Promise<RolloutRecord[]> {
-  const records = await Promise.all(names.map((name) => store.rollout(name)));
-  return records.flatMap((record) => record ?? []); // the batch is being removed
 }
 
 function memberOf(row: RolloutRow, reward: number, advantage: number | null): FinishedGroup['members'][number] {

@@ -17,7 +17,7 @@ import { groupCursor, revOf } from './cursor.ts';
 import { nextGroups } from './nextGroups.ts';
 
 const GROUPS = { usual: 64, most: 1_000 };
-/** Groups that a stream looks up at once. */
+/** Groups that a stream looks up at once, unless each is judged when the reader takes it. */
 const AT_A_TIME = 16;
 /** Proxies close a connection on which nothing is sent. */
 const COMMENT_EVERY_MS = 15_000;
@@ -86,7 +86,7 @@ async function events(services: Services, call: Call, { row }: BatchRecord, read
   try {
     while (!signal.aborted) {
       const groups: readonly FinishedGroupRecord[] = await nextGroups(services, row.batch, after, {
-        limit: AT_A_TIME,
+        limit: reading.delivery.stale === 'wait' ? 1 : AT_A_TIME,
         wait: MAX_WAIT_SECONDS,
         signal,
       });

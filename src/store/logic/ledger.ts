@@ -162,7 +162,7 @@ export class Ledger {
       );
       // Counts earlier tries; this one is not saved yet.
       if (row !== undefined && int(row, 'n') < batch.spec.retries) this.queueRetry(rollout);
-      else if (group !== undefined) this.#replace(batch, group, rollout);
+      else if (group !== undefined) this.replace(batch, group, rollout);
       return;
     }
     if (isRepeated(batch, rollout)) {
@@ -177,8 +177,11 @@ export class Ledger {
     await this.#markDuplicates(rollout);
   }
 
-  /** Queues a new member in place of one whose tries were all lost to infrastructure. Once per member at most. */
-  #replace(batch: Batch, group: Group, lost: RolloutRecordRow): void {
+  /**
+   * Queues a new member of an open group in place of one whose tries were all lost to infrastructure, or whose weights
+   * are too old. Once per member at most.
+   */
+  replace(batch: Batch, group: Group, lost: RolloutRecordRow): void {
     if (group.replaced >= group.size + group.extra) return;
     group.replaced += 1;
     group.members += 1;

@@ -351,6 +351,96 @@ export function groupTests(subject: Subject): void {
       });
     });
 
+    it('wait for fresh members in place of those that are too old, once for all readers', async () => {
+      const [store, other] = [subject.store(), subject.other()];
+      const { batch, session } = await groupBatch(store);
+      await store.addGroup(batch, 'g', request({ extra: 1, deadline_s: 3600, priority: 3 }));
+      const [one, two, three] = await store.lease(session, 3);
+      await finish(store, batch, one!, {});
+      await finish(store, batch, two!, { passed: false });
+      const [before] = await store.finishedGroups(batch, 0, 10);
+      const delivery = { rev: before!.rev, stale: [one!.rollout] };
+      const answers = await Promise.all([store, other].map((each) => each.deliverGroup(batch, 'g', delivery)));
+      assert.deepEqual(answers, [false, false]);
+      assert.deepEqual(await other.finishedGroups(batch, 0, 10), [], 'it is not in the feed');
+      const waiting = await groupOf(other, batch, 'g');
+      assert.deepEqual(
+        [waiting.state, waiting.why, waiting.ended_at, waiting.scored, waiting.open, waiting.replaced, waiting.stale],
+        ['open', undefined, undefined, 1, 2, 1, 1],
+      );
+      assert.equal(await store.nextDeadline(batch), waiting.deadline_at, 'its deadline counts again');
+      await assert.rejects(store.filterGroup(batch, 'g', { why: null, tokens: 1 }), /has not ended/);
+      // The member that was cut when the group was complete ends as canceled: it stays cut.
+      await finish(store, batch, three!, { status: 'cancelled', passed: null, reward: null });
+      assert.equal((await groupOf(store, batch, 'g')).state, 'open');
+      const [fresh] = await store.lease(session, 5);
+      assert.deepEqual([fresh!.attempt, fresh!.try, fresh!.place], [4, 1, 1], 'it takes the place of the old one');
+      await finish(other, batch, fresh!, {});
+
+      const [done] = await other.finishedGroups(batch, before!.rev, 10);
+      assert.deepEqual(
+        [done!.row.state, done!.row.why, done!.members, done!.excluded, done!.stale, done!.row.replaced],
+        ['complete', undefined, [two!.rollout, fresh!.rollout], [one!.rollout], [one!.rollout], 1],
+      );
+      assert.deepEqual(
+        done!.cut.map(({ rollout, state }) => [rollout, state]),
+        [[three!.rollout, 'running']],
+      );
+      assert.equal(await store.deliverGroup(batch, 'g', delivery), false, 'a reader that has its first end');
+      assert.equal(await store.deliverGroup(batch, 'g', { rev: done!.rev, stale: [] }), true);
+      const again = { rev: done!.rev, stale: [two!.rollout] };
+      assert.equal(await other.deliverGroup(batch, 'g', again), true, 'a repeat never opens it again');
+      const [same] = await other.finishedGroups(batch, 0, 10);
+      assert.deepEqual([same!.rev, same!.members, same!.delivered], [done!.rev, done!.members, true]);
+      assert.deepEqual(await countsOf(store, batch), { passed: 2, failed: 1, cancelled: 1 });
+      await store.seal(batch);
+      assert.equal((await store.batch(batch))!.row.state, 'ended');
+    });
+
+    it('count old members again if there is no time for others, and no more than they had are replaced', async () => {
+      const store = subject.store();
+      const { batch, session } = await groupBatch(store);
+      const ended = async (group: string) =>
+        (await store.finishedGroups(batch, 0, 10)).find(({ row }) => row.group === group)!;
+      const finishAll = async (): Promise<string[]> => {
+        const leases = await store.lease(session, 5);
+        for (const lease of leases) await finish(store, batch, lease, {});
+        return leases.map(({ rollout }) => rollout);
+      };
+      const deliver = async (group: string, stale: readonly string[]): Promise<boolean> =>
+        store.deliverGroup(batch, group, { rev: (await ended(group)).rev, stale });
+
+      await store.addGroup(batch, 'twice', request());
+      for (let n = 0; n < 2; n++) assert.equal(await deliver('twice', (await finishAll()).slice(0, 1)), false);
+      const [third] = await finishAll();
+      assert.equal(await deliver('twice', [third!]), true, 'two were replaced');
+      assert.deepEqual([(await ended('twice')).row.replaced, (await ended('twice')).members.length], [2, 2]);
+
+      await store.addGroup(batch, 'late', request({ deadline_s: 3 }));
+      const [old, young] = await finishAll();
+      assert.equal(await deliver('late', [old!]), false);
+      const due = (await groupOf(store, batch, 'late')).deadline_at!;
+      while ((await store.now()) < due) await sleep(5);
+      await store.expireGroups(batch);
+      const late = await ended('late');
+      assert.deepEqual([late.row.state, late.members, late.excluded], ['complete', [old, young], []]);
+      assert.deepEqual([late.cut.length, late.stale, late.row.stale], [1, undefined, undefined]);
+      assert.equal(await deliver('late', [old!]), true, 'its deadline passed');
+
+      await store.addGroup(batch, 'least', request({ min_usable: 1 }));
+      const [first] = await finishAll();
+      assert.equal(await deliver('least', [first!]), false);
+      await store.lease(session, 1);
+      await store.stop(batch, 'Enough.');
+      await store.closeRollouts({ batch }, { status: 'cancelled', reason: 'Enough.' }, true);
+      const least = await ended('least');
+      assert.deepEqual(
+        [least.row.state, least.row.why, least.members.length, least.excluded.includes(first!)],
+        ['short', 'Enough: 1 of 2 members have a reward (1 canceled, 1 too old).', 1, true],
+      );
+      assert.equal(await deliver('least', least.members), true, 'its batch has ended');
+    });
+
     it('run by priority, then in order of their requests', async () => {
       const store = subject.store();
       const { batch, session } = await groupBatch(store);

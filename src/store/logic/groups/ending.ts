@@ -14,28 +14,28 @@ export interface GroupEnd {
   readonly state: Exclude<GroupState, 'open'>;
   /** Undefined: it is complete. */
   readonly why: string | undefined;
+  /** Members that were too old at a delivery count again: there are too few others, and no time for more. */
+  readonly withStale: boolean;
 }
 
 /** Returns whether and how an open group ends now. */
 export function endOfGroup(group: Group, batch: Pick<Batch, 'stopping'>, now: number): GroupEnd | undefined {
   const { size, scored, open, minUsable, deadlineAt } = group;
-  if (scored >= size) return { state: 'complete', why: undefined };
+  if (scored >= size) return { state: 'complete', why: undefined, withStale: false };
   const isLate = deadlineAt !== null && now >= deadlineAt;
   if (!isLate && open > 0 && scored + open >= minUsable) return undefined;
-  const state = scored >= minUsable ? 'short' : batch.stopping === null ? 'failed' : 'cancelled';
-  if (batch.stopping !== null) return { state, why: batch.stopping };
-  return {
-    state,
-    why: isLate ? 'Its deadline passed' : 'It can no longer become complete',
-  };
+  const stale = group.result?.stale?.length ?? 0;
+  const withStale = stale > 0 && scored < minUsable;
+  const counting = scored + (withStale ? stale : 0);
+  if (counting >= size) return { state: 'complete', why: undefined, withStale };
+  const state = counting >= minUsable ? 'short' : batch.stopping === null ? 'failed' : 'cancelled';
+  const why = batch.stopping ?? (isLate ? 'Its deadline passed' : 'It can no longer become complete');
+  return { state, why, withStale };
 }
 
 /** Ends a group: decides who counts. Its batch and its changed rollouts are saved already. */
 export async function endGroup(tx: Transaction, batch: Batch, group: Group, end: GroupEnd): Promise<void> {
-  const rows = (
-    await tx.all(`${SELECT_ROLLOUT} WHERE batch = ? AND task = ? AND newest = 1 ORDER BY attempt`, batch.id, group.task)
-  ).map(readRollout);
-  const { result, counts } = resultOf(group, rows, tx.now);
+  const { result, counts } = resultOf(group, await membersOf(tx, group), end.withStale, tx.now);
   group.state = end.state;
   group.why = end.why === undefined ? null : `${end.why.replace(/\.$/, '')}: ${counts}.`;
   group.endedAt = tx.now;
@@ -43,17 +43,36 @@ export async function endGroup(tx: Transaction, batch: Batch, group: Group, end:
   group.result = result;
 }
 
+/** Returns the newest tries of the members of a group, by attempt. */
+export async function membersOf(tx: Transaction, { batch, task }: Group): Promise<RolloutRecordRow[]> {
+  const rows = await tx.all(
+    `${SELECT_ROLLOUT} WHERE batch = ? AND task = ? AND newest = 1 ORDER BY attempt`,
+    batch,
+    task,
+  );
+  return rows.map(readRollout);
+}
+
 function resultOf(
   group: Group,
   rows: readonly RolloutRecordRow[],
+  withStale: boolean,
   now: number,
 ): { readonly result: GroupResult; readonly counts: string } {
+  const { stale = [], cut: cutBefore = [] } = group.result ?? {};
+  const tooOld = new Set(stale);
   const scored = rows
     .filter(hasReward)
     .sort((a, b) => (a.progress.ended_at ?? 0) - (b.progress.ended_at ?? 0) || a.attempt - b.attempt);
-  const counting = scored.slice(0, group.size);
-  const excluded = rows.filter((row) => row.state === 'ended' && !hasReward(row));
-  const cut = [...scored.slice(group.size), ...rows.filter(({ state }) => state !== 'ended')];
+  const fresh = scored.filter(({ name }) => !tooOld.has(name));
+  const old = scored.filter(({ name }) => tooOld.has(name));
+  const chosen = new Set([...fresh, ...(withStale ? old : [])].slice(0, group.size));
+  const counting = scored.filter((row) => chosen.has(row));
+  const replaced = old.filter((row) => !chosen.has(row));
+  const isCut = (row: RolloutRecordRow): boolean =>
+    row.outcome === 'cancelled' && cutBefore.some(({ rollout }) => rollout === row.name);
+  const excluded = rows.filter((row) => row.state === 'ended' && !hasReward(row) && !isCut(row));
+  const cut = [...fresh.filter((row) => !chosen.has(row)), ...rows.filter(({ state }) => state !== 'ended')];
   const lost = excluded.filter(({ outcome }) => outcome === 'infrastructure').length;
   const cancelled = excluded.filter(({ outcome }) => outcome === 'cancelled').length;
   const unscored = excluded.length - lost - cancelled;
@@ -61,20 +80,23 @@ function resultOf(
     ...(lost === 0 ? [] : [`${lost} lost to infrastructure`]),
     ...(unscored === 0 ? [] : [`${unscored} without a reward`]),
     ...(cancelled === 0 ? [] : [`${cancelled} canceled`]),
+    ...(replaced.length === 0 ? [] : [`${replaced.length} too old`]),
     ...(cut.length === 0 ? [] : [`${cut.length} cut off`]),
   ].join(', ');
+  const cutNow = cut.map((row) => cutMember(row, now));
   return {
     result: {
       members: counting.map(({ name }) => name),
-      excluded: excluded.map(({ name }) => name),
-      cut: cut.map((row) => cutMember(row, now)),
+      excluded: [...excluded, ...replaced].map(({ name }) => name),
+      cut: [...cutBefore.filter((one) => rows.some((row) => row.name === one.rollout && isCut(row))), ...cutNow],
+      ...(replaced.length === 0 ? {} : { stale: replaced.map(({ name }) => name) }),
     },
     counts: `${counting.length} of ${group.size} members have a reward${others === '' ? '' : ` (${others})`}`,
   };
 }
 
 /** Whether a rollout counts in its group. NaN is no reward. */
-function hasReward({ settles, progress }: RolloutRecordRow): boolean {
+export function hasReward({ settles, progress }: RolloutRecordRow): boolean {
   return settles && Number.isFinite(progress.reward);
 }
 

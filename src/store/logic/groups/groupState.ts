@@ -6,13 +6,16 @@ import { int, intOr, quote, stored, text, textOr, unquote } from '../../sql/row.
 import { TRAINER_GROUP } from '../../sql/schema.ts';
 import type { Row, Transaction } from '../../sql/sql.ts';
 
-/** Names of the rollouts of a group that has ended. */
+/** Names of the rollouts of a group that has ended. One that is open again has only those of `cut` and `stale`. */
 export interface GroupResult {
   /** Those that count, in the order in which they ended. */
   readonly members: readonly string[];
-  /** Those that ended without a reward. */
+  /** Those that ended without a reward, and those of `stale`. */
   readonly excluded: readonly string[];
   readonly cut: readonly CutMember[];
+  /** Those with a reward that do not count, because their weights were too old at a delivery. */
+  readonly stale?: readonly string[];
+  readonly delivered?: true;
   /** Set at the first delivery. */
   readonly filtered?: FilteredGroup;
   readonly replayed?: readonly ReplayedRollout[];
@@ -94,7 +97,7 @@ export async function saveGroups(tx: Transaction, groups: readonly Group[]): Pro
 /** Returns the public part of a group. */
 export function groupRow(batch: string, group: Group): GroupRow {
   const { task, sampling } = group.request;
-  const { filtered, replayed = [] } = group.result ?? {};
+  const { filtered, replayed = [], stale = [] } = group.result ?? {};
   return {
     batch,
     group: group.name,
@@ -113,6 +116,7 @@ export function groupRow(batch: string, group: Group): GroupRow {
     scored: group.scored,
     open: group.open,
     replaced: group.replaced,
+    ...(stale.length === 0 ? {} : { stale: stale.length }),
     ...(filtered === undefined || filtered.why === null
       ? {}
       : { filtered: { why: filtered.why, tokens: filtered.tokens } }),

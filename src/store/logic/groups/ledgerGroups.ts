@@ -75,7 +75,7 @@ export class LedgerGroups {
   #endOf(batch: Batch, group: Group): GroupEnd | undefined {
     if (group.state !== 'open') return undefined;
     const why = this.#cancelled.get(group);
-    return why === undefined ? endOfGroup(group, batch, this.#tx.now) : { state: 'cancelled', why };
+    return why === undefined ? endOfGroup(group, batch, this.#tx.now) : { state: 'cancelled', why, withStale: false };
   }
 
   async save(): Promise<void> {

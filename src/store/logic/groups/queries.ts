@@ -15,6 +15,7 @@ import {
   SELECT_GROUP,
   saveGroups,
 } from './groupState.ts';
+import { reopenGroup } from './reopening.ts';
 
 /** See `Store.groups`. */
 export async function listGroups(
@@ -73,6 +74,22 @@ export async function filterGroup(
   return (await recordOnce(tx, name, group, { filtered })).filtered ?? filtered;
 }
 
+/** See `Store.deliverGroup`. */
+export async function deliverGroup(
+  tx: Transaction,
+  name: string,
+  group: string,
+  { rev, stale }: { rev: number; stale: readonly string[] },
+): Promise<boolean> {
+  const { batch, found } = await lockGroup(tx, name, group);
+  if (found.rev !== rev || found.result === null) return false; // another reader was earlier
+  if (found.result.delivered === true) return true;
+  if (stale.length > 0 && (await reopenGroup(tx, batch, found, stale))) return false;
+  found.result = { ...found.result, delivered: true };
+  await saveGroups(tx, [found]);
+  return true;
+}
+
 /** See `Store.replayGroup`. */
 export async function replayGroup(
   tx: Transaction,
@@ -91,7 +108,7 @@ async function recordOnce(
   added: Pick<GroupResult, 'filtered' | 'replayed'>,
 ): Promise<GroupResult> {
   const { batch, found } = await lockGroup(tx, name, group);
-  if (found.result === null)
+  if (found.rev === null || found.result === null)
     throw new StudioError('conflict', `Group ${group} of batch ${name} has not ended.`, {
       hint: 'Read it in the feed when it has.',
     });

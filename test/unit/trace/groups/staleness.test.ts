@@ -15,7 +15,7 @@ describe('stale groups', () => {
     assert.equal(versionsBehind({ weights: ['base', 'base'] }, 10), undefined, 'no number');
   });
 
-  it('are delivered, marked, or dropped', () => {
+  it('are delivered, marked, dropped, or wait', () => {
     const current = (): number => 10;
     assert.deepEqual(stalenessOf(rows, current, {}), { behind: 3, stale: [], then: 'deliver' });
     assert.deepEqual(stalenessOf(rows, current, { max_versions: 3, stale: 'drop' }), {
@@ -23,7 +23,7 @@ describe('stale groups', () => {
       stale: [],
       then: 'deliver',
     });
-    for (const stale of ['mark', 'drop'] as const)
+    for (const stale of ['mark', 'drop', 'wait'] as const)
       assert.deepEqual(stalenessOf(rows, current, { max_versions: 2, stale }), { behind: 3, stale: [0], then: stale });
     assert.deepEqual(stalenessOf(rows, current, { max_versions: 0 }).stale, [0, 1], 'marked unless it says otherwise');
   });
