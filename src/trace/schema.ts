@@ -209,7 +209,7 @@ const eventData = {
       /** How long it waited for the end of a pause of its endpoint, and how many requests a pause aborted. */
       paused_ms: ms.optional(),
       aborted: int.min(1).optional(),
-      /** Version of the weights at the end, and when the request was sent, if that is not the one at the start. */
+      /** Version of the weights at the end, and when the request was sent, unless all are the same. */
       weights: z.string().optional(),
       weights_from: z.string().optional(),
       tokens: blobRef.optional(),
