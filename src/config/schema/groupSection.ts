@@ -47,8 +47,8 @@ export const groupSection = z
     stale: choice(STALE_RULES)
       .optional()
       .describe(
-          'again when new members have replaced those that are too old, or at its deadline as with `mark`.',
-          'again when new members have replaced those that are too old; at its deadline, it is marked.',
+        'What happens to a stale group. `mark`: it says so. `drop`: it is not usable, and has no rows. `wait`: it ' +
+          'ends again when new members have replaced those that are too old; at its deadline, it is marked.',
       ),
     filter: text('spread > 0', 'a CEL expression')
       .optional()

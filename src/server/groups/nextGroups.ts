@@ -14,8 +14,8 @@ interface NextGroupsOptions {
 }
 
 /**
- * Returns the next groups that ended after `after`, and are not to wait for fresh members: as soon as there is one, or none after `wait`, when `signal`
- * aborts, and when the batch has ended. Rejects if the store fails.
+ * Returns the next groups that ended after `after`, and are not to wait for fresh members: as soon as there is one, or
+ * none after `wait`, when `signal` aborts, and when the batch has ended. Rejects if the store fails.
  */
 export function nextGroups(
   { store, changes, endpoints }: Pick<Services, 'store' | 'changes' | 'endpoints'>,

@@ -165,8 +165,8 @@ export const DATASET_TASK = {
 /**
  * A group that a trainer requested: the attempts of `task`. `request`: what the trainer sent, as JSON. `members`:
  * number of attempts it has got so far; `scored` and `open`: how many of them have a reward, and have not ended.
- * `rev`: its place in the feed, once it has ended; `result`: who counts, and who does not, as JSON. A group whose members
- * were too old at its delivery is open again, with a part of `result`, and without `rev`.
+ * `rev`: its place in the feed, once it has ended; `result`: who counts, and who does not, as JSON. A group whose
+ * members were too old at its delivery is open again, with a part of `result`, and without `rev`.
  */
 export const TRAINER_GROUP = {
   name: 'trainer_group',

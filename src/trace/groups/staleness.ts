@@ -1,8 +1,8 @@
 /** Which rows of a group were sampled by weights that are too old for the trainer. */
 
 /**
- * What happens to a group that is too old. `mark`: it is delivered, and says so. `drop`: its rows are not. `wait`: it is
- * delivered when others have replaced its members that are too old; if that is not possible, as with `mark`.
+ * What happens to a group that is too old. `mark`: it is delivered, and says so. `drop`: its rows are not. `wait`: it
+ * is delivered when others have replaced its members that are too old; if that is not possible, as with `mark`.
  */
 export const STALE_RULES = ['mark', 'drop', 'wait'] as const;
 export type StaleRule = (typeof STALE_RULES)[number];
