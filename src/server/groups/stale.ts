@@ -8,8 +8,8 @@ import type { Delivery } from './content.ts';
 
 /**
  * Returns the next groups that ended after `after` and are delivered now; at most `limit`. In a batch whose stale
- * groups wait, each one is judged before its first delivery, by the first server that is asked: if it is too old, it is open
- * again, and comes later.
+ * groups wait, each one is judged before its first delivery, by the first server that is asked: if it is too old,
+ * it is open again, and comes later.
  */
 export async function deliverableGroups(
   { store, endpoints }: Pick<Services, 'store' | 'endpoints'>,
