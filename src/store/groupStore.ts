@@ -22,8 +22,8 @@ export interface GroupStore {
   /**
    * Records the first delivery of a group, unless it is to wait for others in place of `stale`, its members that are
    * too old: then it is open again, with new members. That is the case while the batch and the deadline of the group
-   * allow it, and no more members are replaced than the group had. Returns false if it is not delivered now, or ended again
-   * since `rev`: its next end has another `rev`. Once delivered, it stays as it is. Throws `not_found`.
+   * allow it, and no more members are replaced than the group had. Returns false if it is not delivered now, or
+   * ended again since `rev`: its next end has another `rev`. Once delivered, it stays as it is. Throws `not_found`.
    */
   deliverGroup(batch: string, group: string, delivery: { rev: number; stale: readonly string[] }): Promise<boolean>;
   /** Records what is replayed with a group that has ended. Returns what was recorded first. Throws `not_found`. */
