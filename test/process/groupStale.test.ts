@@ -17,7 +17,7 @@ let demo: DemoServer;
 let policy: FakeEndpoint;
 const calls = new EventEmitter();
 /** The calls of each set of members begin only when their gate is open. */
-const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()] as const;
+const gates = [Promise.withResolvers<null>(), Promise.withResolvers<null>()] as const;
 
 before(async () => {
   demo = await startDemoServer();
@@ -36,7 +36,7 @@ before(async () => {
   });
 });
 after(async () => {
-  for (const { resolve } of gates) resolve();
+  for (const { resolve } of gates) resolve(null);
   await policy[Symbol.asyncDispose]();
   await demo.close();
 });
@@ -81,7 +81,7 @@ describe('a stale group that waits', { timeout: 240_000 }, () => {
       (groups) => groups.length,
       () => 'died',
     );
-    gates[0].resolve();
+    gates[0].resolve(null);
     await replaced;
     const { groups: waiting } = await server.api.groups(batch);
     assert.deepEqual(
@@ -93,7 +93,7 @@ describe('a stale group that waits', { timeout: 240_000 }, () => {
     assert.equal(await dying, 'died');
     server = await store.start();
     assert.deepEqual(await server.api.finishedGroups(batch), []);
-    gates[1].resolve();
+    gates[1].resolve(null);
 
     const [fresh, ...others] = await server.api.finishedGroups(batch, { wait: 120 });
     assert.deepEqual(others, []);
