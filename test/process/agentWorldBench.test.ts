@@ -6,7 +6,7 @@ import { Bench } from '../support/cli.ts';
 import { answerText, chatEndpoint, type FakeEndpoint } from '../support/endpoint.ts';
 import { ofKind, Workspace } from '../support/testWorkspace.ts';
 
-describe('the sample’s rows', { timeout: 180_000 }, () => {
+describe('the sample’s rows', { timeout: 480_000 }, () => {
   it('are played and judged offline', async () => {
     const bench = new Bench();
     try {
@@ -73,7 +73,7 @@ async function scripted(replies: (name: string) => readonly string[]): Promise<F
   });
 }
 
-describe('a benchmark with broken rows, and models that misbehave', { timeout: 180_000 }, () => {
+describe('a benchmark with broken rows, and models that misbehave', { timeout: 480_000 }, () => {
   it('counts what failed, scores the rest, and is scored again by another judge', async () => {
     await using model = await scripted((name) => [ROWS[name]?.reply ?? '']);
     await using judge = await scripted((name) => ROWS[name]?.judge ?? []);

@@ -50,7 +50,7 @@ const scoreOf = (events: readonly TraceEvent[]): EventOf<'score'>['data'] => ofK
 const requestsWith = (words: string): JsonObject[] =>
   demo.receivedRequests.filter((body) => JSON.stringify(body['messages']).includes(words));
 
-describe('tools and files', { timeout: 180_000, concurrency: 2 }, () => {
+describe('tools and files', { timeout: 480_000, concurrency: 2 }, () => {
   it('GAIA attachments are in the working directory, where files and terminal read them', async () => {
     const record = (id: string, question: string, answer: string, level: number, file = ''): string =>
       JSON.stringify({
@@ -152,7 +152,7 @@ describe('tools and files', { timeout: 180_000, concurrency: 2 }, () => {
   });
 });
 
-describe('a simulated user', { timeout: 180_000 }, () => {
+describe('a simulated user', { timeout: 480_000 }, () => {
   const world = `export const open = () => ({ tools: {}, verify: () => ({ value: 1, passed: true }) });\n`;
 
   it('talks with the agent until it wants nothing more, or the agent reaches its limit', async () => {
@@ -210,7 +210,7 @@ describe('a simulated user', { timeout: 180_000 }, () => {
   });
 });
 
-describe('scorers', { timeout: 180_000, concurrency: 2 }, () => {
+describe('scorers', { timeout: 480_000, concurrency: 2 }, () => {
   it('judge: a model grades by the rubric, and its explanation is kept', async () => {
     const { report, events } = await run('judged', {
       tasks: [
@@ -269,7 +269,7 @@ export const score: Score = ({ task, answer, messages }) => {
   });
 });
 
-describe('what a trainer needs', { timeout: 180_000 }, () => {
+describe('what a trainer needs', { timeout: 480_000 }, () => {
   it('token IDs and logprobs of each call are what the engine sampled, prompts as differences', async () => {
     const { events } = await run('captured', {
       agent: { tools: [{ builtin: ['calculator'] }] },
@@ -314,7 +314,7 @@ describe('what a trainer needs', { timeout: 180_000 }, () => {
   });
 });
 
-describe('import', { timeout: 180_000 }, () => {
+describe('import', { timeout: 480_000 }, () => {
   it('makes a batch of tau-bench results that reports and displays like any other', async () => {
     const file = path.join(root, 'test', 'fixtures', 'tau-bench', 'two-tasks.json');
     const imported = await workspace.json<{

@@ -7,7 +7,7 @@ import { BatchContents } from '../../src/host/views/batches/batchContents.ts';
 import { BatchFollower } from '../../src/host/views/batches/batchFollower.ts';
 import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
 
-describe('the Batches view', { timeout: 120_000 }, () => {
+describe('the Batches view', { timeout: 480_000 }, () => {
   const store = new TestStore();
   let server: TestServer;
   let connection: Connection;

@@ -51,7 +51,7 @@ const lines = (text: string): (TraceEvent | RolloutRow)[] =>
     .map((line) => JSON.parse(line) as TraceEvent | RolloutRow);
 const isEvent = (line: TraceEvent | RolloutRow): line is TraceEvent => 'kind' in line;
 
-describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
+describe('a running batch', { timeout: 480_000, concurrency: 3 }, () => {
   it('is paused at the next gates and continues when it is resumed', async () => {
     demo.shut('paused');
     const batch = await workspace.launch('paused', {
@@ -240,7 +240,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
   });
 });
 
-describe('a hanging tool', { timeout: 180_000 }, () => {
+describe('a hanging tool', { timeout: 480_000 }, () => {
   it('ends within a second when its rollout is cancelled', async () => {
     workspace.write(
       'hanging.ts',
@@ -283,7 +283,7 @@ export const spin = tool({ description: 'Burns the processor.', input, effect: '
   });
 });
 
-describe('following', { timeout: 180_000, concurrency: 2 }, () => {
+describe('following', { timeout: 480_000, concurrency: 2 }, () => {
   it('tail --json prints a batch as JSON Lines, from a cursor', async () => {
     const batch = await workspace.launch('tailed', {
       ...slow(50, 'tailed'),
@@ -348,7 +348,7 @@ describe('following', { timeout: 180_000, concurrency: 2 }, () => {
   });
 });
 
-describe('stop rules', { timeout: 180_000, concurrency: 3 }, () => {
+describe('stop rules', { timeout: 480_000, concurrency: 3 }, () => {
   const tasks = (count: number, answer: string): { id: string; question: string; answer: string }[] =>
     Array.from({ length: count }, (_, index) => ({ id: `t${index}`, question: `answer ${answer}`, answer: '42' }));
 
@@ -411,7 +411,7 @@ describe('stop rules', { timeout: 180_000, concurrency: 3 }, () => {
   });
 });
 
-describe('a stored batch', { timeout: 180_000 }, () => {
+describe('a stored batch', { timeout: 480_000 }, () => {
   it('has pass bars, a baseline, and a list entry, and is removed by gc', async () => {
     const half = workspace.batch('half', {
       endpoint: demo.url,

@@ -36,7 +36,7 @@ async function order(batch: string): Promise<string[]> {
   return [...new Set(begun.map(({ task }) => task))];
 }
 
-describe('a curriculum', { timeout: 240_000 }, () => {
+describe('a curriculum', { timeout: 480_000 }, () => {
   it('leaves out tasks by the rates of an earlier batch, orders the others, and says what it saved', async () => {
     const first = await finished('first', [solved('easy-1'), missed('hard-1'), solved('easy-2'), missed('hard-2')], {
       attempts: 2,

@@ -18,7 +18,7 @@ const LOAN = { loan_id: 'L-3001' };
 const LOAN_ID = { id: 'L-3001' };
 const renew: Wanted = { op: 'call', tool: 'renew_loan', arguments: LOAN };
 
-describe('a driven world', { timeout: 120_000 }, () => {
+describe('a driven world', { timeout: 480_000 }, () => {
   let folder = '';
   before(async () => {
     folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-drive-'));

@@ -69,7 +69,7 @@ const all = (row: TrainingRow): number[] => [...row.prompt_ids, ...row.response_
 const get = (value: Json | undefined, ...path: (string | number)[]): Json =>
   path.reduce<Json>((inner, key) => (inner as JsonObject)[key as string] ?? null, value ?? null);
 
-describe('rollout export in formats for trainers', { timeout: 300_000 }, () => {
+describe('rollout export in formats for trainers', { timeout: 480_000 }, () => {
   it('writes every format, with the same bytes again, and a manifest that matches', async () => {
     for (const { id } of TRAINING_FORMATS) {
       const first = await exported(id);

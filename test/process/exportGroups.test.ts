@@ -61,7 +61,7 @@ async function completionsOf(rollout: string): Promise<number[]> {
 const maskedOf = (rows: readonly TrainingRow[]): number[] =>
   rows.flatMap((row) => row.response_ids.filter((_, at) => row.response_mask[at] === 1));
 
-describe('rollout export --to groups', { timeout: 180_000 }, () => {
+describe('rollout export --to groups', { timeout: 480_000 }, () => {
   it('writes all sampled tokens of each attempt, tasks together, and the same bytes again', async () => {
     const file = workspace.batch('groups', {
       endpoint: demo.url,

@@ -52,7 +52,7 @@ function assertUntouched(folder: string): void {
   for (const name of readdirSync(folder)) assert.equal(readFileSync(path.join(folder, name), 'utf8'), OLD);
 }
 
-describe('an export that ends early leaves the old file whole, and no other', { timeout: 180_000 }, () => {
+describe('an export that ends early leaves the old file whole, and no other', { timeout: 480_000 }, () => {
   it('at Ctrl-C', { skip: process.platform === 'win32' ? 'Windows has no signals' : false }, async () => {
     const folder = workspace.path('interrupted');
     const file = earlier(folder);

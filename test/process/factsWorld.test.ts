@@ -57,7 +57,7 @@ async function recount(
   return { calls, sideCalls, passed, pages };
 }
 
-describe('the search worlds of the sample', { timeout: 300_000 }, () => {
+describe('the search worlds of the sample', { timeout: 480_000 }, () => {
   const bench = new Bench();
   const cwd = bench.path('desk');
   const truths = new Map<string, string>();

@@ -30,7 +30,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
   malformed: ['keys'],
 };
 
-describe('rollout world fidelity', { timeout: 400_000 }, () => {
+describe('rollout world fidelity', { timeout: 480_000 }, () => {
   const bench = new Bench();
   const cwd = bench.path('desk');
   let recorded = '';

@@ -28,7 +28,7 @@ const KILLS = { forced: 3, free: 1 };
 const question = (of: number): string =>
   [...Array.from({ length: CALLS }, (_, n) => `call calculate {"expression": "${of} + ${n}"}`), 'answer 42'].join('\n');
 
-describe('a comparison with recordings', { timeout: 400_000 }, () => {
+describe('a comparison with recordings', { timeout: 480_000 }, () => {
   for (const how of ['forced', 'free'] as const)
     it(`is asked nothing again that is recorded, after kills at seeded moments, ${how} @deep`, async (test) => {
       const random = new Random();

@@ -111,7 +111,7 @@ function heldLines(text: string): string[] {
   return text.split('\n').filter((line) => /^‖ \S+\/\d+: held .*until \d/.test(line));
 }
 
-describe('the figures of a batch', { timeout: 240_000 }, () => {
+describe('the figures of a batch', { timeout: 480_000 }, () => {
   let bench: Bench;
   let api: Api;
   before(async () => {

@@ -104,7 +104,7 @@ const toolMessage = (events: readonly TraceEvent[], nth: number): number =>
 /** Edits in the form of the file that --edit reads. */
 const editFile = (name: string, edits: unknown): string => workspace.write(name, JSON.stringify(edits));
 
-describe('a fork', { timeout: 300_000 }, () => {
+describe('a fork', { timeout: 480_000 }, () => {
   it('answers its prefix without a model or tool call, in every attempt, world included', async () => {
     const question =
       'call look {"text": "a"}\ncall look {"text": "b"}\ncall add {"n": 1} times 16\ncall look {"text": ' +

@@ -59,7 +59,7 @@ before(async () => {
 });
 after(() => demo.close());
 
-describe('a fork of the sample at the step before a failed call', { timeout: 180_000 }, () => {
+describe('a fork of the sample at the step before a failed call', { timeout: 480_000 }, () => {
   const bench = new Bench({ env: { ROLLOUT_SANDBOX: 'off' } }); // its tools leave marks elsewhere
   const marks = bench.path('marks');
   const inSample = (args: string[]): { cwd: string } & { args: string[] } => ({ args, cwd: bench.path('desk') });
@@ -179,7 +179,7 @@ appendFileSync(${JSON.stringify(marks)}, name + ' ' + JSON.stringify(args) + '\\
   });
 });
 
-describe('a fork with overrides', { timeout: 180_000 }, () => {
+describe('a fork with overrides', { timeout: 480_000 }, () => {
   const workspace = new Workspace();
   const agentFile = (name: string, agent: JsonObject): string =>
     workspace.write(name, JSON.stringify({ version: 1, name: 'tester', prompt: 'Follow the directions.', ...agent }));

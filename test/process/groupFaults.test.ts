@@ -211,7 +211,7 @@ const FAULTS: Readonly<Record<string, (batch: string) => Promise<() => Promise<s
   },
 };
 
-describe('a fault changes no statistics of groups', { timeout: 300_000 }, () => {
+describe('a fault changes no statistics of groups', { timeout: 480_000 }, () => {
   it('apart from those of other rewards: the comparison finds a difference', () => {
     assert.equal(calm.length, GROUPS);
     const rewards = JSON.stringify(calm).match(/"reward":[\d.]+/g) ?? [];

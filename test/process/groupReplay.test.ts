@@ -49,7 +49,7 @@ async function openBatch(name: string, replay: JsonObject): Promise<string> {
 const rewardsOf = ({ members }: FinishedGroup): number[] => members.map(({ reward }) => reward).toSorted();
 const replaysOf = ({ rows }: FinishedGroup) => rows.filter(({ replayed }) => replayed !== undefined);
 
-describe('replay', { timeout: 240_000 }, () => {
+describe('replay', { timeout: 480_000 }, () => {
   it('adds marked successes of earlier groups, up to a share and an age, the same at each delivery', async () => {
     const batch = await openBatch('first', { share: '25%', age: 2 });
     const api = await workspace.api();

@@ -53,7 +53,7 @@ function submission(): Submission {
   return { ...plain, agent: { ...agent, model: { ...agent.model, endpoints: [policy.url], capture } } };
 }
 
-describe('a stale group that waits', { timeout: 240_000 }, () => {
+describe('a stale group that waits', { timeout: 480_000 }, () => {
   it('is delivered once, with members of the current weights, although a server is killed meanwhile', async (t) => {
     const store = new TestStore();
     t.after(() => store[Symbol.asyncDispose]());

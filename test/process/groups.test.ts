@@ -115,7 +115,7 @@ const COUNT = 64;
 const requests = (batch: string): Parameters<TestServer['api']['requestGroup']>[0][] =>
   Array.from({ length: COUNT }, (_, n) => ({ batch, group: `step-${n}`, task: `task-${(n % 4) + 1}` }));
 
-describe('groups for trainers', { timeout: 240_000 }, () => {
+describe('groups for trainers', { timeout: 480_000 }, () => {
   it('are each in the feed once, with tokens, although workers and the server are killed', async (t) => {
     const store = testStore(t);
     let server = await store.start();

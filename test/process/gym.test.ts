@@ -50,7 +50,7 @@ function assertContiguous(output: readonly z.infer<typeof item>[]): number {
   return calls;
 }
 
-describe('rollout gym', { timeout: 300_000 }, () => {
+describe('rollout gym', { timeout: 480_000 }, () => {
   let demo: WatchedDemo;
   let workspace: Workspace;
   let gym: Gym;
@@ -259,7 +259,7 @@ const WORLD = readFileSync(new URL('../fixtures/tools/shop.world.ts', import.met
 /** Its stock is the last digit of the seed. */
 const SHOP_TASK = { id: 'shop', question: 'Leave three apples.', answer: 3, world: { seed: 5 } };
 
-describe('an environment of rollout gym', { timeout: 300_000 }, () => {
+describe('an environment of rollout gym', { timeout: 480_000 }, () => {
   let workspace: Workspace;
   let file: string;
   let gym: Gym;

@@ -10,7 +10,7 @@ import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 const TASKS = 8;
 const ATTEMPTS = 8;
 
-describe('a batch that holds the first match', { timeout: 240_000 }, () => {
+describe('a batch that holds the first match', { timeout: 480_000 }, () => {
   const workspace = new Workspace();
   let batch: string;
   let held: RolloutRow;

@@ -32,7 +32,7 @@ const ADD = 'call add {"n": 2}';
 const TAKE = 'call take {"n": 1}';
 const LOOK = 'call look {}';
 
-describe('a call of a hybrid that is made again', { timeout: 180_000 }, () => {
+describe('a call of a hybrid that is made again', { timeout: 480_000 }, () => {
   let workspace: Workspace;
   let model: FakeEndpoint;
   before(async () => {

@@ -80,7 +80,7 @@ async function hybrid(server: TestServer, folder: string, endpoint: string, call
   };
 }
 
-describe('a hybrid world', { timeout: 240_000 }, () => {
+describe('a hybrid world', { timeout: 480_000 }, () => {
   it('continues with its real and its simulated state after kills at seeded moments @deep', async (test) => {
     const random = new Random();
     test.diagnostic(`TEST_SEED=${random.seed}`);

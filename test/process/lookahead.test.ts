@@ -9,7 +9,7 @@ import { answerText, chatEndpoint } from '../support/endpoint.ts';
 import { TestStore } from '../support/rolloutServer.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
-describe('looking ahead', { timeout: 180_000 }, () => {
+describe('looking ahead', { timeout: 480_000 }, () => {
   it('asks the world model, which sees only the calls that were made, in a worker that is killed', async () => {
     await using store = new TestStore();
     const server = await store.start();

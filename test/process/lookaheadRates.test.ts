@@ -9,7 +9,7 @@ import { storedAttempts } from '../support/storedAttempts.ts';
 
 const ATTEMPTS = 4;
 
-describe('the sample’s desk with and without looking ahead', { timeout: 300_000 }, () => {
+describe('the sample’s desk with and without looking ahead', { timeout: 480_000 }, () => {
   let bench: Bench;
   let cwd: string;
   let [plain, ahead] = ['', ''];

@@ -60,7 +60,7 @@ async function assertNoneLeft(batch: string, rows: readonly RolloutRow[]): Promi
   }
 }
 
-describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
+describe('MCP servers on stdio', { timeout: 480_000, concurrency: 3 }, () => {
   it('serve the rollouts of a batch, one server for each', async () => {
     const remember = (name: string): string =>
       `call create_entities {"entities": [{"name": "${name}", "entityType": "member", "observations": ` +
@@ -225,7 +225,7 @@ describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
   });
 });
 
-describe('an MCP server over streamable HTTP', { timeout: 180_000, concurrency: 2 }, () => {
+describe('an MCP server over streamable HTTP', { timeout: 480_000, concurrency: 2 }, () => {
   let server: ChildProcess;
   let url: string;
   before(async () => {

@@ -22,7 +22,7 @@ interface Answers {
   readonly changed: number;
 }
 
-describe('the tasks of the sample in the library, in its simulation, and as an overlay', { timeout: 400_000 }, () => {
+describe('the tasks of the sample in the library, in its simulation, and as an overlay', { timeout: 480_000 }, () => {
   it('have reports and paired pass rates that the store confirms, and an overlay writes nothing', async () => {
     const bench = new Bench();
     try {

@@ -10,7 +10,7 @@ import { stageVsix } from '../../src/build/vsix/stage.ts';
 import { readServerFile } from '../../src/client/serverFile.ts';
 import { end } from '../support/cli.ts';
 
-describe('the contents of the .vsix', { timeout: 180_000 }, () => {
+describe('the contents of the .vsix', { timeout: 480_000 }, () => {
   // Far from the checkout: nothing of its node_modules is reachable from there.
   const folder = realpathSync(mkdtempSync(path.join(os.tmpdir(), 'rollout-packaged-')));
   const stage = path.join(folder, 'extension');

@@ -72,7 +72,7 @@ function isSameThing(a: CallOfStore['args'], b: CallOfStore['args']): boolean {
   return shared.every((key) => JSON.stringify(a[key]) === JSON.stringify(b[key]));
 }
 
-describe('a perturbed batch', { timeout: 300_000 }, () => {
+describe('a perturbed batch', { timeout: 480_000 }, () => {
   let bench: Bench;
   let [on, off] = ['', ''];
   const RULES = ['busy', 'short-list', 'slow'];

@@ -18,7 +18,7 @@ interface Predicted {
 
 const KEY = 'sk-predict-0123456789abcdef';
 
-describe('rollout call --predict', { timeout: 180_000 }, () => {
+describe('rollout call --predict', { timeout: 480_000 }, () => {
   let workspace: Workspace;
   let world: FakeEndpoint;
   /** What the world model replies to the next questions. */

@@ -22,7 +22,7 @@ const TASK = { id: 't', question: [...DIRECTIONS, 'answer done'].join('\n'), ans
 const SIMULATED = ['simulated', 'predicted', 'simulated', 'simulated, injected'];
 const RECORDED = ['recorded', 'recorded', 'recorded'];
 
-describe('the provenance of results', { timeout: 240_000 }, () => {
+describe('the provenance of results', { timeout: 480_000 }, () => {
   let workspace: Workspace;
   let model: FakeEndpoint;
   let [simulated, recorded] = ['', ''];

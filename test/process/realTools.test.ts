@@ -104,7 +104,7 @@ function assertPracticed(events: readonly TraceEvent[]): void {
   for (const { real } of [ends[2]!, ends[4]!]) assert.match(JSON.stringify(real), /Ada/);
 }
 
-describe('a simulated world with real tools', { timeout: 240_000 }, () => {
+describe('a simulated world with real tools', { timeout: 480_000 }, () => {
   it('reads from the server and never writes there, also after a SIGKILL of its worker @deep', async () => {
     await using store = new TestStore();
     const server = await store.start();
@@ -157,7 +157,7 @@ describe('a simulated world with real tools', { timeout: 240_000 }, () => {
   });
 });
 
-describe('real tools in a world file', { timeout: 180_000 }, () => {
+describe('real tools in a world file', { timeout: 480_000 }, () => {
   let workspace: Workspace;
   let model: FakeEndpoint;
   before(async () => {

@@ -23,7 +23,7 @@ const TASKS: readonly TaskLine[] = ['Ada', 'Bob'].map((name) => ({
   answer: 'entities',
 }));
 
-describe('a recorded world', { timeout: 240_000 }, () => {
+describe('a recorded world', { timeout: 480_000 }, () => {
   let workspace: Workspace;
   let recorded: string;
   before(async () => {

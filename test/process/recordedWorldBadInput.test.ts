@@ -22,7 +22,7 @@ function recording(number: number, results: readonly [string, string], without: 
   };
 }
 
-describe('a recorded world of a recording', { timeout: 180_000 }, () => {
+describe('a recorded world of a recording', { timeout: 480_000 }, () => {
   let workspace: Workspace;
   before(() => {
     workspace = new Workspace();

@@ -56,7 +56,7 @@ interface Rescored {
   readonly rescored: VerdictChanges;
 }
 
-describe('rescoring', { timeout: 300_000 }, () => {
+describe('rescoring', { timeout: 480_000 }, () => {
   let demo: DemoServer;
   let workspace: Workspace;
   before(async () => {

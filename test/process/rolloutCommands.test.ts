@@ -86,7 +86,7 @@ const results = (events: readonly TraceEvent[]): unknown[] =>
     .map((event) => event.data.parts[0])
     .map((part) => part?.type === 'tool_call_response' && part.response);
 
-describe('commands to a rollout', { timeout: 300_000, concurrency: 4 }, () => {
+describe('commands to a rollout', { timeout: 480_000, concurrency: 4 }, () => {
   it('release continues; every command is a line of the batch, and a repeat returns the first response', async () => {
     const { batch, rollout, hold } = await held('release');
     assert.deepEqual(hold.kind === 'hold' && [hold.data.why, hold.data.side, hold.data.breakpoint], [

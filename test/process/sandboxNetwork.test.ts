@@ -37,7 +37,7 @@ const REFUSED: Readonly<Record<Way, RegExp>> = {
   socks: /^"\\u0005\\u0000\\u0005\\u0002/,
 };
 
-describe('a filtered network', { skip, timeout: 120_000 }, () => {
+describe('a filtered network', { skip, timeout: 480_000 }, () => {
   let bench: ToolBench;
   let listener: Server;
   let port = 0;

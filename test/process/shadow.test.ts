@@ -23,7 +23,7 @@ const KILLS = 2;
 const isShadow = (body: JsonObject): boolean => body['model'] === 'twin-model' || body['model'] === 'critic-model';
 const MARKS = { format: 5, factuality: 4, consistency: 5, realism: 4, quality: 4 };
 
-describe('a shadow', { timeout: 240_000 }, () => {
+describe('a shadow', { timeout: 480_000 }, () => {
   it('predicts each call once and scores it once, although its worker is killed repeatedly @deep', async (test) => {
     const random = new Random();
     test.diagnostic(`TEST_SEED=${random.seed}`);
@@ -111,7 +111,7 @@ function scoresOf(events: readonly TraceEvent[]): EventOf<'score'>[] {
   return events.filter((event): event is EventOf<'score'> => event.kind === 'score' && event.span !== undefined);
 }
 
-describe('the shadow of the sample’s library', { timeout: 180_000 }, () => {
+describe('the shadow of the sample’s library', { timeout: 480_000 }, () => {
   it('predicts the calls of the desk offline', async () => {
     const bench = new Bench();
     try {
@@ -139,7 +139,7 @@ function isAllRight({ parts = {} }: Score): boolean {
   return status === 1 && keys === 1 && deterministic === 1;
 }
 
-describe('the accuracy of predictions', { timeout: 240_000 }, () => {
+describe('the accuracy of predictions', { timeout: 480_000 }, () => {
   const bench = new Bench();
   const cwd = bench.path('desk');
   const simulation = path.join(cwd, 'worlds', 'library-sim.world.yaml');

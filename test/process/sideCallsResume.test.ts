@@ -20,7 +20,7 @@ function counts(requests: readonly JsonObject[]): number[] {
 }
 
 // Both wait until the lease of the killed worker ends.
-describe('after a SIGKILL of the worker, calls', { timeout: 180_000, concurrency: 2 }, () => {
+describe('after a SIGKILL of the worker, calls', { timeout: 480_000, concurrency: 2 }, () => {
   it('of a judge are not made again once the answer is recorded', async () => {
     await using store = new TestStore();
     const server = await store.start();

@@ -40,7 +40,7 @@ class SampleBench extends Bench {
   }
 }
 
-describe('the sample’s library, played by a model', { timeout: 180_000 }, () => {
+describe('the sample’s library, played by a model', { timeout: 480_000 }, () => {
   let bench: SampleBench;
   before(() => {
     bench = new SampleBench();
@@ -75,7 +75,7 @@ describe('the sample’s library, played by a model', { timeout: 180_000 }, () =
   });
 });
 
-describe('a simulated world, after a SIGKILL of its worker @deep', { timeout: 180_000 }, () => {
+describe('a simulated world, after a SIGKILL of its worker @deep', { timeout: 480_000 }, () => {
   it('continues from the recorded answers, and each request begins with the previous one', async () => {
     await using store = new TestStore();
     const server = await store.start();

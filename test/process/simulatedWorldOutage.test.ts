@@ -83,7 +83,7 @@ function retriesOf(events: readonly TraceEvent[]): string[] {
 const isAsked = (nth: number) => (events: readonly TraceEvent[]) =>
   events.filter((event) => event.kind === 'model.start' && event.data.side === 'world').length === nth;
 
-describe('a world whose endpoint', { timeout: 180_000 }, () => {
+describe('a world whose endpoint', { timeout: 480_000 }, () => {
   it('is gone for a while is waited for: no tool times out, and nothing is lost or asked twice', async () => {
     await using store = new TestStore();
     const server = await store.start();

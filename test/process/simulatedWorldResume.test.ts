@@ -56,7 +56,7 @@ function worldModel(before: () => Promise<void> = () => Promise.resolve()): Prom
   });
 }
 
-describe('a simulated world', { timeout: 240_000 }, () => {
+describe('a simulated world', { timeout: 480_000 }, () => {
   it('is asked nothing again that is recorded, after kills at seeded moments @deep', async (test) => {
     const random = new Random();
     test.diagnostic(`TEST_SEED=${random.seed}`);

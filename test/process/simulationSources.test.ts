@@ -64,7 +64,7 @@ function prompts(from: number): string[] {
     .map(({ body }) => (body['messages'] as JsonObject[])[0]?.['content'] as string);
 }
 
-describe('a simulated world that is read from elsewhere', { timeout: 180_000 }, () => {
+describe('a simulated world that is read from elsewhere', { timeout: 480_000 }, () => {
   it('is read once, at submit: every attempt sees the same, and no worker starts anything', async () => {
     const from = player.seen.length;
     const pids = workspace.path('pids');

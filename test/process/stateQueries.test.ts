@@ -21,7 +21,7 @@ function library(file: string): void {
   database.close();
 }
 
-describe('the queries of a state', { timeout: 120_000 }, () => {
+describe('the queries of a state', { timeout: 480_000 }, () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-queries-'));
   const file = path.join(folder, 'library.sqlite');
   library(file);

@@ -50,7 +50,7 @@ async function eventsWith(stream: 'always' | 'auto' | 'never'): Promise<Map<stri
   );
 }
 
-describe('model.stream', { timeout: 180_000 }, () => {
+describe('model.stream', { timeout: 480_000 }, () => {
   it('changes nothing in the record but times', async () => {
     const streamed = await eventsWith('always');
     assert.equal(streamed.size, TASKS.length * 3);

@@ -32,7 +32,7 @@ const of =
 const NOBODY = /host name nobody\.invalid(?: was not found|: no DNS server responded)\. .*VPN/;
 const never = new AbortController().signal;
 
-describe('a server by its address', { timeout: 120_000 }, () => {
+describe('a server by its address', { timeout: 480_000 }, () => {
   const store = new TestStore();
   const bench = new Bench({ where: [] });
   const { ca, ...certificate } = certificateFor('127.0.0.1');

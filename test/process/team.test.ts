@@ -13,7 +13,7 @@ import { WorkspaceBench } from '../support/workspace.ts';
 const CALLS = 6;
 const PATIENCE_MS = 60_000;
 
-describe('a team of three', { timeout: 180_000 }, () => {
+describe('a team of three', { timeout: 480_000 }, () => {
   let demo: WatchedDemo;
   let bench: WorkspaceBench;
   before(async () => {

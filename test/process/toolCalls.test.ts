@@ -39,7 +39,7 @@ export const half = tool({
 });
 `;
 
-describe('calls of tools', { timeout: 300_000 }, () => {
+describe('calls of tools', { timeout: 480_000 }, () => {
   let demo: DemoServer;
   let workspace: Workspace;
   let batch: string;

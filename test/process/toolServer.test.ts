@@ -59,7 +59,7 @@ function main(): string {
   return fileURLToPath(entryUrl('toolServer'));
 }
 
-describe('a tool server', { skip: process.platform === 'win32' ? 'Pods run Linux.' : false, timeout: 120_000 }, () => {
+describe('a tool server', { skip: process.platform === 'win32' ? 'Pods run Linux.' : false, timeout: 480_000 }, () => {
   let folder = '';
   let server: Server;
   let client: ToolClient;

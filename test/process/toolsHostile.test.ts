@@ -183,7 +183,7 @@ describe('a tool that', () => {
   });
 });
 
-describe('an office file that', { timeout: 180_000 }, () => {
+describe('an office file that', { timeout: 480_000 }, () => {
   /** A piece repeated to this many MB. */
   const flood = (piece: string, mb: number): string => piece.repeat(Math.floor((mb * 1024 * 1024) / piece.length));
   let office: ToolHost;

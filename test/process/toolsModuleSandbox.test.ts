@@ -23,7 +23,7 @@ import { callContext, callTool, type ToolBench, toolBench } from '../support/too
 const support = await sandboxSupport();
 const never = new AbortController().signal;
 
-describe('modules in a sandbox', { skip: support.works ? false : support.reason, timeout: 120_000 }, () => {
+describe('modules in a sandbox', { skip: support.works ? false : support.reason, timeout: 480_000 }, () => {
   let project = '';
   let bench: ToolBench;
   let module: SubmittedModule;

@@ -28,7 +28,7 @@ const BUILTINS: readonly SubmittedTools[] = [
 ];
 const ended = z.object({ exit_code: z.number(), output: z.string() });
 
-describe('a sandbox', { skip: support.works ? false : support.reason, timeout: 120_000 }, () => {
+describe('a sandbox', { skip: support.works ? false : support.reason, timeout: 480_000 }, () => {
   /** Stands for the user's project, with the store and the dataset in it. */
   let project = '';
   let bench: ToolBench;

@@ -97,7 +97,7 @@ for (const saved of [true, false]) {
   });
 }
 
-describe('a batch', { timeout: 300_000 }, () => {
+describe('a batch', { timeout: 480_000 }, () => {
   let demo: DemoServer;
   let workspace: Workspace;
   let url: string;

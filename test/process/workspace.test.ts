@@ -9,7 +9,7 @@ import { Bench, root } from '../support/cli.ts';
 const tsc = path.join(root, 'node_modules', 'typescript', 'bin', 'tsc');
 const sample = path.join(root, 'media', 'sample');
 
-describe('a fresh workspace', { timeout: 180_000 }, () => {
+describe('a fresh workspace', { timeout: 480_000 }, () => {
   const bench = new Bench();
   const workspace = bench.path('desk');
   let written: string[];

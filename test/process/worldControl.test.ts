@@ -16,7 +16,7 @@ perturb:
     check: observation.failed && observation.text.contains("limit reached")
 `;
 
-describe('a rule that speaks to the model of a simulated world', { timeout: 180_000 }, () => {
+describe('a rule that speaks to the model of a simulated world', { timeout: 480_000 }, () => {
   const bench = new Bench();
   const cwd = bench.path('desk');
   const world = path.join(cwd, 'worlds', 'library-sim.world.yaml');
@@ -97,7 +97,7 @@ const QUESTION = [
   'answer done',
 ].join('\n');
 
-describe('the rates of a world', { timeout: 180_000 }, () => {
+describe('the rates of a world', { timeout: 480_000 }, () => {
   const bench = new Bench();
   const cwd = bench.path('desk');
   const reported = async (world: string, query = ''): Promise<{ batch: string; rates: Report['rates'] }> => {

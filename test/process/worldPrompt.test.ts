@@ -13,7 +13,7 @@ interface Printed {
   readonly prompt: string;
 }
 
-describe('the prompt of a simulated world', { timeout: 120_000 }, () => {
+describe('the prompt of a simulated world', { timeout: 480_000 }, () => {
   it('is that of the requests, with the tools of the real world, filled for the task', async () => {
     const bench = new Bench();
     const systems = new Set<unknown>();

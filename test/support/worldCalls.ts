@@ -18,13 +18,18 @@ export function callsOf(...steps: readonly (readonly string[])[]): ScriptedModel
 
 /** Responses to the calls of a tool, or of all, in order. */
 export function responses(events: readonly TraceEvent[], tool?: string): Json[] {
+  return responsesToCalls(events, tool).map(([, response]) => response);
+}
+
+/** Responses with the seq of the start of their call, in order. */
+export function responsesToCalls(events: readonly TraceEvent[], tool?: string): [number, Json][] {
   const starts = new Map(
     events.flatMap((event) => (event.kind === 'tool.start' ? [[event.seq, event.data.name]] : [])),
   );
   const messages = new Map(events.flatMap((event) => (event.kind === 'message' ? [[event.data.m, event.data]] : [])));
-  return events.flatMap((event) => {
+  return events.flatMap((event): [number, Json][] => {
     if (event.kind !== 'tool.end' || (tool !== undefined && starts.get(event.span ?? 0) !== tool)) return [];
     const part = messages.get(event.data.m ?? 0)?.parts[0];
-    return part?.type === 'tool_call_response' ? [part.response] : [];
+    return part?.type === 'tool_call_response' ? [[event.span ?? 0, part.response]] : [];
   });
 }
