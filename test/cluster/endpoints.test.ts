@@ -17,7 +17,7 @@ const TASKS = 8;
 const ATTEMPTS = 2;
 const SERVICE = 'http://models:8000/v1';
 
-describe('replicas of a model behind a headless Service', { timeout: 3 * 60_000 }, () => {
+describe('replicas of a model behind a headless Service', { timeout: 10 * 60_000 }, () => {
   let bench: ClusterBench;
   const models: FakeEndpoint[] = [];
   before(async () => {

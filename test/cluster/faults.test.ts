@@ -49,7 +49,7 @@ const conditions = z.looseObject({
   status: z.looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })) }),
 });
 
-describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
+describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
   let bench: ClusterBench;
   /** Between workers and the server, where pods reach this machine. */
   let network: CuttingProxy | undefined;

@@ -33,7 +33,7 @@ function workerProcess(): number {
   return assert.fail('no worker');
 }
 
-describe('a hostile agent in a pod', { timeout: 5 * 60_000 }, () => {
+describe('a hostile agent in a pod', { timeout: 10 * 60_000 }, () => {
   let bench: ClusterBench;
   const targets = Promise.withResolvers<JsonObject>();
   const release = Promise.withResolvers<undefined>();

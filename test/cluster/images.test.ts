@@ -5,7 +5,7 @@ import { batchLabels, selector } from '../../src/kubernetes/names.ts';
 import { steady } from './support/batches.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
 
-describe('the images of a batch', { timeout: 5 * 60_000 }, () => {
+describe('the images of a batch', { timeout: 10 * 60_000 }, () => {
   let bench: ClusterBench;
   let byDigest: string;
   before(async () => {

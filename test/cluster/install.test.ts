@@ -5,7 +5,7 @@ import type { Change } from '../../src/kubernetes/install/install.ts';
 import { NAMES } from '../../src/kubernetes/names.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
 
-describe('an installation', { timeout: 5 * 60_000 }, () => {
+describe('an installation', { timeout: 10 * 60_000 }, () => {
   let bench: ClusterBench;
   before(async () => {
     bench = await ClusterBench.open('install');

@@ -39,7 +39,7 @@ const enroll = (identity) => new Promise((resolve) => {
   process.exit();
 })();`;
 
-describe('a pod with one rollout', { timeout: 5 * 60_000 }, () => {
+describe('a pod with one rollout', { timeout: 10 * 60_000 }, () => {
   let bench: ClusterBench;
   before(async () => {
     bench = await ClusterBench.installed('isolation');

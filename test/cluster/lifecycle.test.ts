@@ -17,7 +17,7 @@ interface Report {
   readonly infrastructure: number;
 }
 
-describe('a batch on a cluster', { timeout: 5 * 60_000 }, () => {
+describe('a batch on a cluster', { timeout: 10 * 60_000 }, () => {
   let bench: ClusterBench;
   let empty: string[];
   let report: Report;

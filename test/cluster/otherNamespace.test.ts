@@ -19,7 +19,7 @@ interface Site {
   readonly port: number;
 }
 
-describe('a second namespace', { timeout: 5 * 60_000 }, () => {
+describe('a second namespace', { timeout: 10 * 60_000 }, () => {
   const benches: ClusterBench[] = [];
   let first: Site;
   let second: Site;

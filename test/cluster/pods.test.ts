@@ -19,7 +19,7 @@ writeFileSync('/tmp/file', '');
 process.once('SIGTERM', () => process.exit(0));
 setInterval(() => {}, 1000);`;
 
-describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
+describe('pods of a batch', { timeout: 10 * 60_000 }, () => {
   let bench: ClusterBench;
   before(async () => {
     bench = await ClusterBench.installed('pods');
@@ -76,7 +76,7 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
 
   it('are released while their batch is paused, and return when it is resumed', async () => {
     const { workspace, site, cluster } = bench;
-    const batch = await workspace.launch('released', steady(site, { tasks: 2, steps: 6, batch: { attempts: 2 } }));
+    const batch = await workspace.launch('released', steady(site, { tasks: 2, steps: 16, batch: { attempts: 2 } }));
     await workspace.waitForRows(batch, (rows) => rows.some(({ progress }) => progress.steps > 0));
     const paused = await bench.rollout('pause', batch, '--release-pods');
     assert.match(paused.stdout, /^Paused batch \S+\. Its workers stop /, paused.stderr);

@@ -10,7 +10,7 @@ import { ClusterBench, until } from './support/clusterBench.ts';
 
 const TASKS = 8;
 
-describe('several servers on one PostgreSQL', { timeout: 3 * 60_000 }, () => {
+describe('several servers on one PostgreSQL', { timeout: 10 * 60_000 }, () => {
   const store = new TestStore();
   let bench: ClusterBench;
   let postgres: TestPostgres | undefined;

@@ -33,7 +33,7 @@ const PLAN = {
 const denied = (error: unknown): boolean =>
   StudioError.is(error) && /ValidatingAdmissionPolicy '.*' .*denied request/.test(error.message);
 
-describe('the permissions of the server in a cluster', { timeout: 3 * 60_000 }, () => {
+describe('the permissions of the server in a cluster', { timeout: 10 * 60_000 }, () => {
   let bench: ClusterBench;
   let accounts: Accounts;
   /** The cluster as the server's account sees it. */

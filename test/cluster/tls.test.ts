@@ -9,7 +9,7 @@ import { ClusterBench, until } from './support/clusterBench.ts';
 const decoded = (data: Record<string, string> | undefined, key: string): string =>
   Buffer.from(data?.[key] ?? '', 'base64').toString();
 
-describe('connections between pods', { timeout: 5 * 60_000 }, () => {
+describe('connections between pods', { timeout: 10 * 60_000 }, () => {
   let bench: ClusterBench;
   before(async () => {
     bench = await ClusterBench.installed('tls');

@@ -27,7 +27,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   '--pod-security': 'Pod security',
 };
 
-describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
+describe('a cluster in VS Code', { timeout: 10 * 60_000 }, () => {
   const folder = sampleFolder('latency_ms=400&tail=lognormal&slots=16&chunks=6');
   let bench: ClusterBench;
   let batch = '';
