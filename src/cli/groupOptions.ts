@@ -29,7 +29,11 @@ export const GROUP_OPTIONS: Readonly<Record<string, Option>> = {
     value: 'N',
     text: 'with --groups: a group is stale if its weights are more than N versions behind',
   },
-  stale: { type: 'string', value: 'RULE', text: 'with --max-versions: mark (default), drop, or wait' },
+  stale: {
+    type: 'string',
+    value: 'RULE',
+    text: `with --max-versions: ${STALE_RULES.join(', ')}; default ${STALE_RULES[0]}`,
+  },
   filter: {
     type: 'string',
     value: 'CEL',

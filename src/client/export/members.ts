@@ -7,14 +7,8 @@ import type { ExportedMember } from './exportedAttempts.ts';
 
 /** Returns the place of each attempt in its group. Only the given attempts count. */
 export function membersOf(rows: readonly RolloutRow[]): ReadonlyMap<RolloutRow, ExportedMember> {
-  const groups = new Map<string, RolloutRow[]>();
-  for (const row of rows) {
-    const group = groups.get(groupOf(row)) ?? [];
-    group.push(row);
-    groups.set(groupOf(row), group);
-  }
   const members = new Map<RolloutRow, ExportedMember>();
-  for (const [group, own] of groups) {
+  for (const [group, own] of Map.groupBy(rows, groupOf)) {
     const rewards = own.map((row) => (whyExcludedOf(row) === undefined ? (row.progress.reward ?? null) : null));
     const advantages = advantagesOf('ms_swift', rewards);
     for (const [index, row] of own.entries()) {

@@ -23,7 +23,7 @@ export function reasonToStop(stop: Submission['stop'], progress: BatchProgress):
 }
 
 /** `refreshed`: whether the band of its curriculum moves. */
-export function hasStopRules(stop: Submission['stop'], refreshed = false): boolean {
+export function hasStopRules(stop: Submission['stop'], refreshed: boolean): boolean {
   const { passes_per_task: passes, failures, tokens, tokens_per_task: budget } = stop;
   return refreshed || [passes, failures, tokens, budget].some((rule) => rule !== undefined);
 }

@@ -27,7 +27,9 @@ export function variantFor(submission: Submission, grant: Place): Variant {
   const known = variants.get(submission) ?? new Map<string, Submission>();
   variants.set(submission, known);
   const key = JSON.stringify([part?.name ?? null, sampling ?? null]);
-  const variant = known.get(key) ?? sampledAs(part === undefined ? submission : withPart(submission, part), sampling);
+  const shared = known.get(key);
+  if (shared !== undefined) return { submission: shared, ...own };
+  const variant = sampledAs(part === undefined ? submission : withPart(submission, part), sampling);
   if (known.size >= MAX_VARIANTS) known.clear();
   known.set(key, variant);
   return { submission: variant, ...own };

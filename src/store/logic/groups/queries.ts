@@ -112,16 +112,15 @@ async function recordOnce(
     throw new StudioError('conflict', `Group ${group} of batch ${name} has not ended.`, {
       hint: 'Read it in the feed when it has.',
     });
-  const { filtered, replayed = [] } = added;
-  if (found.result.filtered === undefined && typeof filtered?.why === 'string') {
-    batch.filtered_groups += 1;
-    batch.filtered_tokens += filtered.tokens;
+  const isFiltered = found.result.filtered === undefined && typeof added.filtered?.why === 'string';
+  const replayed = found.result.replayed === undefined ? (added.replayed?.length ?? 0) : 0;
+  if (isFiltered || replayed > 0) {
+    batch.filtered_groups += isFiltered ? 1 : 0;
+    batch.filtered_tokens += isFiltered ? added.filtered.tokens : 0;
+    batch.replayed_groups += replayed > 0 ? 1 : 0;
+    batch.replayed_rollouts += replayed;
+    await saveBatches(tx, [batch]);
   }
-  if (found.result.replayed === undefined && replayed.length > 0) {
-    batch.replayed_groups += 1;
-    batch.replayed_rollouts += replayed.length;
-  }
-  await saveBatches(tx, [batch]);
   found.result = { ...added, ...found.result };
   await saveGroups(tx, [found]);
   return found.result;
