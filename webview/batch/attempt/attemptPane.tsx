@@ -87,6 +87,7 @@ function Facts({ view, row }: { readonly view: BatchView; readonly row: RolloutR
         <Fact name="Side models" value={side === undefined ? undefined : sideText(side)} />
         <Fact name="Level" value={view.level(row.task_index)} />
         <Fact name="Scenario" value={view.scenario(row.task_index)} />
+        <Fact name="Part" value={progress.part} />
         <Fact name="Worker" value={row.worker} />
         <Fact name="Started" value={progress.started_at === undefined ? undefined : clock(progress.started_at)} />
         <Fact name="Try" value={row.try > 1 ? String(row.try) : undefined} />

@@ -97,7 +97,6 @@ export function Times({ row, outline }: { readonly row: RolloutRow; readonly out
     <section class="attempt-times">
       {outline !== undefined && outline.calls.length > 0 && <TimeBar calls={outline.calls} />}
       <p>
-        {progress.part !== undefined && <span title="Part of the mix">part {progress.part}</span>}
         <span>{plural(progress.steps, 'step')}</span>
         {ms !== undefined && <span class="attempt-ms">{duration(ms)}</span>}
         {tokens > 0 && <span>{compact(tokens)} tokens</span>}
