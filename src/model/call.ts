@@ -1,15 +1,14 @@
 /** One request to one endpoint, without retries: sends it and reads the response. */
 
-import { isJsonObject } from '../common/json.ts';
 import { shortened } from '../common/text.ts';
 import type { ModelReply, ModelRequest } from '../rollout/ports.ts';
 import type { Answer } from './chat/answer.ts';
 import { AnswerBuilder } from './chat/answer.ts';
-import { ChunkTemplate } from './chat/chunkTemplate.ts';
 import type { Dialect } from './chat/dialect.ts';
+import { parseObject } from './chat/parseObject.ts';
 import type { PreparedRequest } from './chat/request.ts';
+import { StreamedReply } from './chat/streamedReply.ts';
 import { AnswerError, streamedFailure } from './http/failures.ts';
-import { EventStreamReader } from './http/sse.ts';
 import type { SteadyClient } from './http/steadyClient.ts';
 import type { IncomingBody, Transport } from './http/transport.ts';
 import { SILENCE_MS } from './http/transport.ts';
@@ -79,13 +78,15 @@ export async function callOnce(call: Call): Promise<CallResult> {
     let firstMs: number | undefined;
     // Some endpoints ignore `stream: true` and return the whole response.
     const type = String(headers['content-type'] ?? '');
-    if (type.includes('text/event-stream'))
-      await readStream(incoming, builder, call, (text) => {
+    if (type.includes('text/event-stream')) {
+      const reply = new StreamedReply(builder, call.request, (text) => {
         if (text === '') return;
         firstMs ??= performance.now() - began;
         call.onText?.(text);
       });
-    else await readWhole(incoming, builder, call, type);
+      await incoming.pipe((bytes) => reply.push(bytes));
+      reply.end();
+    } else await readWhole(incoming, builder, call, type);
     const ms = performance.now() - began;
     if (builder.reasoningName !== undefined) call.dialect.sawReasoning(builder.reasoningName);
     const answer = builder.build(call.request.seed, call.request.tools.length > 0);
@@ -109,42 +110,11 @@ export async function callOnce(call: Call): Promise<CallResult> {
   }
 }
 
-async function readStream(
-  body: IncomingBody,
-  builder: AnswerBuilder,
-  call: Call,
-  onText: (text: string) => void,
-): Promise<void> {
-  const received = { done: false };
-  const template = new ChunkTemplate();
-  const reader = new EventStreamReader((data) => {
-    if (data === '[DONE]') {
-      received.done = true;
-      return;
-    }
-    const plain = template.match(data);
-    if (plain !== undefined) {
-      builder.text(plain.field, plain.text);
-      onText(plain.text);
-      return;
-    }
-    const chunk = parseChunk(data);
-    if ('error' in chunk && chunk['error'] !== null && chunk['error'] !== undefined)
-      throw new AnswerError(streamedFailure(chunk['error'], call.request, Date.now()));
-    onText(builder.chunk(chunk));
-    template.learn(data, chunk);
-  });
-  await body.pipe((bytes) => reader.push(bytes));
-  reader.end();
-  if (!received.done && !builder.finished)
-    throw new AnswerError({ what: 'down', name: 'cut', text: 'the response ended unexpectedly' });
-}
-
 async function readWhole(body: IncomingBody, builder: AnswerBuilder, call: Call, type: string): Promise<void> {
   const chunks: Buffer[] = [];
   await body.pipe((bytes) => chunks.push(bytes));
   const text = Buffer.concat(chunks).toString('utf8');
-  const raw = parseChunk(text);
+  const raw = parseObject(text);
   if ('error' in raw && raw['error'] !== null && raw['error'] !== undefined)
     throw new AnswerError(streamedFailure(raw['error'], call.request, Date.now()));
   if (!Array.isArray(raw['choices']) || raw['choices'].length === 0) {
@@ -154,18 +124,6 @@ async function readWhole(body: IncomingBody, builder: AnswerBuilder, call: Call,
     });
   }
   builder.whole(raw);
-}
-
-function parseChunk(data: string): Readonly<Record<string, unknown>> {
-  let value: unknown;
-  try {
-    value = JSON.parse(data);
-  } catch {
-    throw new AnswerError({ what: 'unreadable', text: `the response is not JSON: ${shortened(data, 200)}` });
-  }
-  if (!isJsonObject(value))
-    throw new AnswerError({ what: 'unreadable', text: `the response is not a JSON object: ${shortened(data, 200)}` });
-  return value;
 }
 
 function toResult(answer: Answer, call: Call, ms: number, firstMs: number | undefined): CallResult {

@@ -16,6 +16,33 @@ export class ChunkTemplate {
   #field: TextField = 'content';
   #before = '';
   #after = '';
+  /** The same, with the rest of the event. */
+  #open = '';
+  #close = '';
+
+  /**
+   * Reads the events of a stream, from the position where one begins, for as long as they are such chunks, one after
+   * another. Passes on their texts together, and returns the position after them: `at` if there are none.
+   */
+  skim(lines: string, at: number, found: (field: TextField, text: string) => void): number {
+    if (this.#before === '') return at;
+    const open = this.#open;
+    const close = this.#close;
+    let next = at;
+    let text = '';
+    for (;;) {
+      // A slice that is compared costs less than `startsWith`, and few characters less than a regular expression.
+      const start = next + open.length;
+      if (lines.slice(next, start) !== open) break;
+      const end = plainEnd(lines, start);
+      const after = end + close.length;
+      if (end === start || lines.slice(end, after) !== close) break;
+      text += lines.slice(start, end);
+      next = after;
+    }
+    if (text !== '') found(this.#field, text);
+    return next;
+  }
 
   /** Returns the text of a chunk that is like the last one which was learned; undefined for any other chunk. */
   match(data: string): { readonly field: TextField; readonly text: string } | undefined {
@@ -40,8 +67,25 @@ export class ChunkTemplate {
     this.#field = found.field;
     this.#before = data.slice(0, start);
     this.#after = data.slice(start + found.text.length);
+    this.#open = `data: ${this.#before}`;
+    this.#close = `${this.#after}\n\n`;
   }
 }
+
+/** Returns where the text that is plain from a position on ends. */
+function plainEnd(text: string, from: number): number {
+  let at = from;
+  while (at < text.length && isPlain(text.charCodeAt(at))) at++;
+  return at;
+}
+
+/** The same as `PLAIN`, for one code unit. */
+function isPlain(code: number): boolean {
+  return code >= 0x20 && code !== QUOTE && code !== BACKSLASH;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
 
 /** Returns the text of a chunk that says nothing else. */
 function onlyText(raw: Raw): { readonly field: TextField; readonly text: string } | undefined {

@@ -10,9 +10,10 @@ import { Agent } from 'undici';
 /** A body that is being received. Chunks that arrive before `pipe` are buffered. */
 export interface IncomingBody {
   /**
-   * Passes every chunk to the reader. Resolves at the end of the body; rejects if it is cut off. Call this only once.
+   * Passes all bytes to the reader, those that arrive together in one piece. Resolves at the end of the body; rejects
+   * if it is cut off, once the reader has what arrived. Call this only once.
    */
-  pipe(sink: (chunk: Buffer) => void): Promise<void>;
+  pipe(sink: (bytes: Buffer) => void): Promise<void>;
 }
 
 /** How long an endpoint may be silent while it streams a reply. */
@@ -194,23 +195,36 @@ export class Transport {
 
 class Body implements IncomingBody {
   #waiting: Buffer[] = [];
-  #sink: ((chunk: Buffer) => void) | undefined;
+  /** Whether what waits is passed on after this turn. */
+  #soon = false;
+  #sink: ((bytes: Buffer) => void) | undefined;
   #state: 'open' | 'ended' | 'failed' = 'open';
   #error: unknown;
   #settle: { resolve: () => void; reject: (error: unknown) => void } | undefined;
 
+  /**
+   * An endpoint that is faster than we are sends many chunks of a reply at once. They come one by one from the parser
+   * of the connection, in the same turn; a reader needs much less time for all of them than for each.
+   */
   push(chunk: Buffer): void {
-    if (this.#sink === undefined) this.#waiting.push(chunk);
-    else this.#deliver(chunk);
+    this.#waiting.push(chunk);
+    if (this.#sink === undefined || this.#soon) return;
+    this.#soon = true;
+    process.nextTick(() => {
+      this.#soon = false;
+      this.#deliver();
+    });
   }
 
   end(): void {
+    this.#deliver();
     if (this.#state !== 'open') return;
     this.#state = 'ended';
     this.#settle?.resolve();
   }
 
   fail(error: unknown): void {
+    this.#deliver();
     if (this.#state === 'open') this.#break(error);
   }
 
@@ -220,11 +234,11 @@ class Body implements IncomingBody {
     this.#settle?.reject(error);
   }
 
-  pipe(sink: (chunk: Buffer) => void): Promise<void> {
+  pipe(sink: (bytes: Buffer) => void): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#settle = { resolve, reject };
       this.#sink = sink;
-      for (const chunk of this.#waiting.splice(0)) this.#deliver(chunk);
+      this.#deliver();
       if (this.#state === 'ended') resolve();
       else if (this.#state === 'failed') reject(this.#error);
     });
@@ -235,9 +249,13 @@ class Body implements IncomingBody {
   }
 
   /** An error of the reader ends the reading (also of a complete body), not the parser of the connection. */
-  #deliver(chunk: Buffer): void {
+  #deliver(): void {
+    const [first] = this.#waiting;
+    if (this.#sink === undefined || first === undefined) return;
+    const bytes = this.#waiting.length === 1 ? first : Buffer.concat(this.#waiting);
+    this.#waiting = [];
     try {
-      this.#sink?.(chunk);
+      this.#sink(bytes);
     } catch (error) {
       this.#sink = () => undefined;
       this.#break(error);

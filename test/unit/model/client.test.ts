@@ -253,16 +253,26 @@ describe('createModelClient: trouble', () => {
     assert.equal(reports[0]?.what, 'down');
   });
 
-  it('retries when a stream is cut in the middle', async () => {
-    const { reply } = await one((_, response, nth) => {
-      if (nth > 1) {
-        answerText(response, 'whole');
-        return;
-      }
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.write(sse([chunk({ delta: { content: 'half' } })], false), () => response.destroy());
-    });
+  it('retries when a stream is cut in the middle, and reports what arrived of it', async () => {
+    const words = Array.from({ length: 50 }, (_, n) => ` half${n}`);
+    const deltas: string[] = [];
+    const { reply } = await one(
+      (_, response, nth) => {
+        if (nth > 1) {
+          answerText(response, 'whole');
+          return;
+        }
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        const cut = sse(
+          words.map((content) => chunk({ delta: { content } })),
+          false,
+        );
+        response.write(cut + cut.slice(0, 40), () => response.destroy());
+      },
+      { context: { onDelta: (text) => deltas.push(text) } },
+    );
     const answer = await reply;
+    assert.equal(deltas.join(''), `${words.join('')}whole`);
     assert.deepEqual(answer.parts, [{ type: 'text', content: 'whole' }]);
     assert.deepEqual(
       answer.retries.map((retry) => retry.class),
