@@ -18,8 +18,23 @@ function encode(value: number, digits: number): string {
 
 /** Returns a new ID such as `r0k2v9s8d7a1b2c3d4`: one letter, 10 digits of time, 7 random digits. */
 export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
-  const random = crypto.getRandomValues(new Uint32Array(2));
-  return prefix + encode(nowMs, 10) + encode(random[0] ?? 0, 4) + encode(random[1] ?? 0, 3);
+  const [first, second] = crypto.getRandomValues(new Uint32Array(2));
+  return prefix + encode(nowMs, 10) + encode(first ?? 0, 4) + encode(second ?? 0, 3);
+}
+
+/** One request for random numbers returns at most 65,536 bytes. */
+const MAX_RANDOM = 65_536 / Uint32Array.BYTES_PER_ELEMENT;
+
+/** Returns different new IDs: with few random digits, some of the same millisecond would collide. */
+export function newIds(prefix: IdPrefix, count: number, nowMs: number = Date.now()): string[] {
+  const start = prefix + encode(nowMs, 10);
+  const ids = new Set<string>();
+  while (ids.size < count) {
+    const random = crypto.getRandomValues(new Uint32Array(Math.min(2 * (count - ids.size), MAX_RANDOM)));
+    for (let at = 0; at < random.length; at += 2)
+      ids.add(start + encode(random[at] ?? 0, 4) + encode(random[at + 1] ?? 0, 3));
+  }
+  return [...ids];
 }
 
 /** Returns when an ID was created, in milliseconds; undefined for an ID in another format. */

@@ -1,13 +1,14 @@
 /** The groups that trainers request, in the store. */
-import type { CutMember, GroupPage, GroupRow, GroupSampling } from '../protocol/groups.ts';
+import type { CutMember, GroupPage, GroupRow, GroupSampling, RequestGroup } from '../protocol/groups.ts';
 import type { TaskRecord } from '../trace/task.ts';
 
 export interface GroupStore {
   /**
    * Queues a group of a batch that was created for groups. Idempotent by its ID: a repeat returns the existing one,
-   * another request with the same ID is a conflict. Calls arriving together are committed together.
+   * another request with the same ID is a conflict. Calls arriving together are committed together. Throws `usage` if
+   * its numbers do not fit each other, `not_found` without its batch or task, and `conflict` if its batch takes none.
    */
-  addGroup(batch: string, group: string, request: GroupRequest): Promise<GroupRow>;
+  addGroup(batch: string, group: string, asked: AskedGroup): Promise<GroupRow>;
   /** Lists groups in order of their requests; `after` is an index. */
   groups(batch: string, page: { after?: number; limit: number; group?: string }): Promise<GroupPage>;
   /** Returns groups that ended after `rev`, in the order in which they ended; at most `limit`. */
@@ -46,6 +47,9 @@ export interface GroupStore {
   /** Records that a callback has got the groups up to `rev`. */
   callbackSent(batch: string, rev: number): Promise<void>;
 }
+
+/** What a trainer requested. The batch says the rest. */
+export type AskedGroup = Omit<RequestGroup, 'batch' | 'group'>;
 
 /** What a trainer requested, with the defaults of the batch. */
 export interface GroupRequest {

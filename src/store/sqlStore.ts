@@ -6,7 +6,7 @@ import type { TaskRate } from '../trace/selection/curriculum.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { CollectableBlobs } from './blobs/content.ts';
-import type { FilteredGroup, FinishedGroupRecord, GroupRequest, ReplayedRollout } from './groupStore.ts';
+import type { AskedGroup, FilteredGroup, FinishedGroupRecord, ReplayedRollout } from './groupStore.ts';
 import { Appender } from './logic/appender.ts';
 import * as batches from './logic/batches.ts';
 import { closeRollouts } from './logic/closing.ts';
@@ -187,8 +187,8 @@ export class SqlStore implements Store {
     return this.#sql.read((db) => lists.rowsSince(db, batch, rev, limit));
   }
 
-  addGroup(batch: string, group: string, request: GroupRequest): Promise<GroupRow> {
-    return this.#groups.add({ batch, group, request });
+  addGroup(batch: string, group: string, asked: AskedGroup): Promise<GroupRow> {
+    return this.#groups.add({ batch, group, asked });
   }
 
   groups(batch: string, page: { after?: number; limit: number; group?: string }): Promise<GroupPage> {

@@ -16,6 +16,15 @@ import type { WorkerSession } from './session.ts';
 
 /** Batches change often. Waiting workers do not notice this delay. */
 const LOOK_EVERY_MS = 50;
+/** A batch of which nothing runs begins after no group was requested for so long, but not later than the second one. */
+const GATHER_MS = { each: 20, most: 100 } as const;
+
+interface Gathering {
+  readonly since: number;
+  readonly until: number;
+  /** Set while lanes wait for it. */
+  timer: NodeJS.Timeout | undefined;
+}
 
 interface LeasingOptions {
   readonly store: Store;
@@ -35,10 +44,24 @@ export class Leasing {
   readonly #batches = new Map<string, Throttle>();
   /** Workers waiting for work by batch, in order of their requests. Some may have got work or disconnected since. */
   readonly #waiting = new Map<string, Set<WorkerSession>>();
+  /** Batches whose groups are gathered. */
+  readonly #gathered = new Map<string, Gathering>();
   #closed = false;
 
   constructor(options: LeasingOptions) {
     this.#options = options;
+  }
+
+  /**
+   * Handles a request for a group, before it is stored. A trainer requests all groups of a step at once: beginning the
+   * first ones at that moment would take the processors from the requests for the others.
+   */
+  gather(batch: string): void {
+    const now = performance.now();
+    const before = this.#gathered.get(batch);
+    const isNew = before === undefined || (before.timer === undefined && before.until < now);
+    const { since, timer } = isNew ? { since: now, timer: undefined } : before;
+    this.#gathered.set(batch, { since, until: Math.min(now + GATHER_MS.each, since + GATHER_MS.most), timer });
   }
 
   /** Handles a worker's request for more rollouts. */
@@ -53,6 +76,7 @@ export class Leasing {
 
   /** Handles a change of the batch. `now`: there is likely work. */
   check(batch: string, now = false): void {
+    if (this.#gathered.get(batch)?.timer !== undefined) return; // it looks soon
     if (this.#waiting.has(batch)) this.#throttle(batch).request(now);
   }
 
@@ -67,10 +91,13 @@ export class Leasing {
     this.#batches.get(batch)?.close();
     this.#batches.delete(batch);
     this.#waiting.delete(batch);
+    clearTimeout(this.#gathered.get(batch)?.timer);
+    this.#gathered.delete(batch);
   }
 
   close(): void {
     this.#closed = true;
+    for (const { timer } of this.#gathered.values()) clearTimeout(timer);
     for (const throttle of this.#batches.values()) throttle.close();
   }
 
@@ -91,6 +118,7 @@ export class Leasing {
   async #lease(batch: string): Promise<void> {
     const { store } = this.#options;
     const record = await store.batch(batch);
+    if (record !== undefined && this.#isGathering(record)) return;
     const waiting = await this.#waitingFor(batch);
     if (record === undefined || record.row.state === 'ended') {
       waiting.forEach(sendDrained);
@@ -103,6 +131,28 @@ export class Leasing {
       this.#options.counters.leaseSeconds.observe((performance.now() - session.requestedAt) / 1_000);
       if (session.requested > 0) session.send({ type: 'granted', now: counts.get(session.id) ?? 0, drained: false });
     }
+  }
+
+  /** Whether the lanes of a batch wait for the rest of its groups. It is looked at again after that. */
+  #isGathering({ row: { batch, counts, state } }: BatchRecord): boolean {
+    const gathering = this.#gathered.get(batch);
+    if (gathering === undefined) return false;
+    const isOver = gathering.until <= performance.now() || state === 'ended' || counts.running + counts.held > 0;
+    if (!isOver) this.#waitForGroups(batch, gathering);
+    return !isOver;
+  }
+
+  #waitForGroups(batch: string, gathering: Gathering): void {
+    gathering.timer ??= setTimeout(
+      () => {
+        const now = this.#gathered.get(batch);
+        if (now === undefined) return;
+        now.timer = undefined;
+        if (now.until > performance.now()) this.#waitForGroups(batch, now);
+        else this.check(batch, true);
+      },
+      Math.max(1, gathering.until - performance.now()),
+    );
   }
 
   async #waitingFor(batch: string): Promise<WorkerSession[]> {

@@ -235,11 +235,15 @@ export async function insertRollouts(
   state: 'queued' | 'running',
 ): Promise<void> {
   const epoch = state === 'queued' ? 0 : 1;
-  const progress = ({ origin, attempt, place = attempt }: NewRollout): string =>
+  const newProgress = (origin: Origin | undefined, place?: number): string =>
     progressText({
-      progress: place === attempt ? EMPTY_PROGRESS : { ...EMPTY_PROGRESS, place },
+      progress: place === undefined ? EMPTY_PROGRESS : { ...EMPTY_PROGRESS, place },
       guard: state === 'queued' ? { from: firstSeq(batch, origin), open: {} } : undefined,
     });
+  // The same for almost all: a thousand of them are serialized once.
+  const usual = newProgress(undefined);
+  const progress = ({ origin, attempt, place = attempt }: NewRollout): string =>
+    origin === undefined && place === attempt ? usual : newProgress(origin, place === attempt ? undefined : place);
   const rows = rollouts.map((rollout) => [
     rollout.name,
     batch.id,

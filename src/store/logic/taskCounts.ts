@@ -228,7 +228,7 @@ async function namesOf(
 }
 
 /** Returns the ID of the dataset's task that a group repeats. */
-export function taskOf({ request: { task } }: Pick<Group, 'request'>): string {
+export function taskOf({ request: { task } }: { readonly request: Pick<Group['request'], 'task'> }): string {
   return typeof task === 'string' ? task : datasetId(task);
 }
 

@@ -1,5 +1,5 @@
 import { StudioError } from '../../common/errors.ts';
-import { newId } from '../../common/ids.ts';
+import { newIds } from '../../common/ids.ts';
 import { canonicalJson } from '../../common/json.ts';
 import type { TaskRate } from '../../trace/selection/curriculum.ts';
 import { blobsOfTask, type TaskRecord } from '../../trace/task.ts';
@@ -206,10 +206,8 @@ function attemptsOf(from: number, tasks: number, attempts: number): Omit<NewRoll
 
 /** Gives new rollouts their IDs. */
 export function withNames(rollouts: readonly Omit<NewRollout, 'name'>[], now: number): NewRollout[] {
-  const names = new Set<string>(); // IDs of the same millisecond have few random bits and may collide
-  while (names.size < rollouts.length) names.add(newId('r', now));
-  const unused = names.values();
-  return rollouts.map((rollout) => ({ name: unused.next().value ?? '', ...rollout }));
+  const names = newIds('r', rollouts.length, now);
+  return rollouts.map((rollout, index) => ({ name: names[index] ?? '', ...rollout }));
 }
 
 /** See `Store.tasks`. */

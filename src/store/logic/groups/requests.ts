@@ -1,9 +1,10 @@
 /** Groups that trainers request: many requests that arrive together are one transaction. */
+import { setImmediate } from 'node:timers/promises';
 import { StudioError } from '../../../common/errors.ts';
 import { canonicalJson } from '../../../common/json.ts';
 import type { GroupRow } from '../../../protocol/groups.ts';
 import { blobsOfTask, datasetId, type TaskRecord } from '../../../trace/task.ts';
-import type { GroupRequest } from '../../groupStore.ts';
+import type { AskedGroup, GroupRequest } from '../../groupStore.ts';
 import { int, quote } from '../../sql/row.ts';
 import { TASK, TRAINER_GROUP } from '../../sql/schema.ts';
 import type { Sql, Transaction } from '../../sql/sql.ts';
@@ -13,18 +14,26 @@ import { insertRollouts, type NewRollout } from '../rolloutState.ts';
 import { refusedTasks, taskOf } from '../taskCounts.ts';
 import { withNames } from '../tasks.ts';
 import { datasetTasks } from './dataset.ts';
+import { withDefaults } from './defaults.ts';
 import { groupRow, readGroup, SELECT_GROUP, taskOfGroup } from './groupState.ts';
 
 /** Rollouts queued per transaction, so that other transactions do not wait long. */
 const ROLLOUTS_AT_ONCE = 2000;
 
-interface NewGroup {
+/** While more arrive in each turn of the event loop, the first ones wait at most so long for the others. */
+const GATHER_MS = 10;
+
+interface RequestedGroup {
   readonly batch: string;
   readonly group: string;
+  readonly asked: AskedGroup;
+}
+
+interface NewGroup extends RequestedGroup {
   readonly request: GroupRequest;
 }
 
-interface PendingGroup extends NewGroup {
+interface PendingGroup extends RequestedGroup {
   readonly resolve: (row: GroupRow) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -39,7 +48,7 @@ export class GroupAdder {
     this.#sql = sql;
   }
 
-  add(group: NewGroup): Promise<GroupRow> {
+  add(group: RequestedGroup): Promise<GroupRow> {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ ...group, resolve, reject });
       this.#writing ??= this.#writeAll();
@@ -47,41 +56,51 @@ export class GroupAdder {
   }
 
   async #writeAll(): Promise<void> {
-    await Promise.resolve(); // those of the same moment are written together
+    await this.#gather();
     while (this.#waiting.length > 0) await this.#write();
     this.#writing = undefined;
+  }
+
+  /**
+   * Waits for the requests that arrive now. A trainer requests the groups of a step at once, and the server reads them
+   * in several turns of the event loop: without this, the first one would be committed, and begun, before the others.
+   */
+  async #gather(): Promise<void> {
+    const until = performance.now() + GATHER_MS;
+    for (let before = 0; this.#waiting.length > before && performance.now() < until; ) {
+      before = this.#waiting.length;
+      await setImmediate();
+    }
   }
 
   async #write(): Promise<void> {
     let some: PendingGroup[] | undefined;
     try {
       const results = await this.#sql.write((tx) => {
-        some ??= this.#next(); // as late as possible, and the same when it runs again
+        some ??= this.#waiting.splice(0); // as late as possible, and the same when it runs again
         return addGroups(tx, some);
       });
-      some?.forEach(({ resolve, reject }, index) => {
-        const result = results[index];
-        if (result === undefined || result instanceof StudioError) reject(result);
-        else resolve(result);
-      });
+      const left: PendingGroup[] = [];
+      for (const one of some ?? []) {
+        const result = results.get(one);
+        if (result === undefined) left.push(one);
+        else if (result instanceof StudioError) one.reject(result);
+        else one.resolve(result);
+      }
+      this.#waiting.unshift(...left);
     } catch (error) {
-      for (const { reject } of some ?? this.#next()) reject(error);
+      for (const { reject } of some ?? this.#waiting.splice(0)) reject(error);
     }
-  }
-
-  #next(): PendingGroup[] {
-    let [count, rollouts] = [0, 0];
-    for (const { request } of this.#waiting) {
-      rollouts += request.size + request.extra;
-      if (count > 0 && rollouts > ROLLOUTS_AT_ONCE) break;
-      count += 1;
-    }
-    return this.#waiting.splice(0, count);
   }
 }
 
-/** Adds groups to their batches. Returns the row of each, or why it cannot be added. */
-async function addGroups(tx: Transaction, groups: readonly NewGroup[]): Promise<(GroupRow | StudioError)[]> {
+type Results = Map<RequestedGroup, GroupRow | StudioError>;
+
+/**
+ * Adds groups to their batches. Returns the row of each, or why it cannot be added. Those that are too many for one
+ * transaction have no result; at least one has.
+ */
+async function addGroups(tx: Transaction, groups: readonly RequestedGroup[]): Promise<Results> {
   const names = [...new Set(groups.map(({ batch }) => batch))];
   const ids = await tx.all(`SELECT id FROM batch WHERE ${tx.dialect.anyText('name')} AND gone = 0`, names);
   const locked = await lockBatches(
@@ -89,29 +108,32 @@ async function addGroups(tx: Transaction, groups: readonly NewGroup[]): Promise<
     ids.map((row) => int(row, 'id')),
   );
   const batches = new Map(Array.from(locked.values(), (batch) => [batch.name, batch]));
-  const results = new Map<NewGroup, GroupRow | StudioError>();
+  const results: Results = new Map();
+  let room = ROLLOUTS_AT_ONCE;
   for (const name of names) {
     const own = groups.filter(({ batch }) => batch === name);
     const batch = batches.get(name);
     if (batch === undefined) for (const group of own) results.set(group, noBatch(name));
-    else await addTo(tx, batch, own, results);
+    else if (room > 0) room -= await addTo(tx, batch, own, { room, isFirst: room === ROLLOUTS_AT_ONCE }, results);
   }
   await saveBatches(tx, batches.values());
-  return groups.map((group) => results.get(group) ?? new StudioError('internal', 'A group got no result.'));
+  return results;
 }
 
+/** Adds groups to a batch until there is no `room` for the rollouts of the next one. Returns how many it added. */
 async function addTo(
   tx: Transaction,
   batch: Batch,
-  groups: readonly NewGroup[],
-  results: Map<NewGroup, GroupRow | StudioError>,
-): Promise<void> {
+  asked: readonly RequestedGroup[],
+  { room, isFirst }: { readonly room: number; readonly isFirst: boolean },
+  results: Results,
+): Promise<number> {
   const known = new Map(
     (
       await tx.all(
         `${SELECT_GROUP} WHERE g.batch = ? AND ${tx.dialect.anyText('g.name')}`,
         batch.id,
-        groups.map(({ group }) => group),
+        asked.map(({ group }) => group),
       )
     )
       .map(readGroup)
@@ -120,46 +142,55 @@ async function addTo(
   const tasks = await datasetTasks(
     tx,
     batch.id,
-    groups.flatMap(({ request: { task } }) => (typeof task === 'string' ? [task] : [])),
+    asked.flatMap(({ asked: { task } }) => (typeof task === 'string' ? [task] : [])),
   );
   const closed = await refusedTasks(
     tx,
     batch,
-    groups.map(({ request }) => taskOf({ request })),
+    asked.map((one) => taskOf({ request: one.asked })),
   );
   const added: { readonly task: TaskRecord; readonly group: NewGroup; readonly row: GroupRow }[] = [];
-  for (const group of groups) {
-    const before = known.get(group.group);
+  let rollouts = 0;
+  for (const one of asked) {
+    const request = batch.spec.group === undefined ? noGroups(batch) : withDefaults(one.asked, batch.spec.group);
+    if (request instanceof StudioError) {
+      results.set(one, request);
+      continue;
+    }
+    const before = known.get(one.group);
     if (before !== undefined) {
-      const differs = differences(before.request, group.request);
+      const differs = differences(before.request, request);
       results.set(
-        group,
+        one,
         differs.length === 0
           ? before.row
           : new StudioError(
               'conflict',
-              `Group ${group.group} already exists in batch ${batch.name} with another ${differs.join(', ')}.`,
+              `Group ${one.group} already exists in batch ${batch.name} with another ${differs.join(', ')}.`,
               { hint: 'Use another ID for another group.', details: { differs } },
             ),
       );
       continue;
     }
-    const { task } = group.request;
+    const { task } = request;
     const record = typeof task === 'string' ? tasks.get(task) : task;
     const refusal =
-      refusalOf(batch) ??
-      (record === undefined ? noTask(batch, task) : undefined) ??
-      closed.get(taskOf({ request: group.request }));
+      refusalOf(batch) ?? (record === undefined ? noTask(batch, task) : undefined) ?? closed.get(taskOf({ request }));
     if (refusal !== undefined || record === undefined) {
-      results.set(group, refusal ?? noTask(batch, task));
+      results.set(one, refusal ?? noTask(batch, task));
       continue;
     }
+    const members = request.size + request.extra;
+    if (rollouts + members > room && !(isFirst && rollouts === 0)) break;
+    rollouts += members;
+    const group = { ...one, request };
     const row = newRow(batch, batch.tasks + added.length, group, record, tx.now);
-    added.push({ task: taskOfGroup(group.group, record), group, row });
-    known.set(group.group, { request: group.request, row });
-    results.set(group, row);
+    added.push({ task: taskOfGroup(one.group, record), group, row });
+    known.set(one.group, { request, row });
+    results.set(one, row);
   }
   if (added.length > 0) await insert(tx, batch, added);
+  return rollouts;
 }
 
 function newRow(batch: Batch, index: number, group: NewGroup, record: TaskRecord, now: number): GroupRow {
@@ -239,11 +270,13 @@ async function insert(
   batch.counts.queued += rollouts.length;
 }
 
+function noGroups(batch: Batch): StudioError {
+  return new StudioError('conflict', `Batch ${batch.name} was not created for groups.`, {
+    hint: 'Create it with `rollout run BATCH.yaml --groups N`, or with `group` in POST /v1/batches.',
+  });
+}
+
 function refusalOf(batch: Batch): StudioError | undefined {
-  if (batch.spec.group === undefined)
-    return new StudioError('conflict', `Batch ${batch.name} was not created for groups.`, {
-      hint: 'Create it with `rollout run BATCH.yaml --groups N`, or with `group` in POST /v1/batches.',
-    });
   if (batch.endedAt !== null) return new StudioError('conflict', `Batch ${batch.name} has ended.`);
   if (batch.stopping !== null) return new StudioError('conflict', `Batch ${batch.name} is ending: ${batch.stopping}`);
   if (batch.sealed) return new StudioError('conflict', `Batch ${batch.name} is sealed, so no groups can be requested.`);
