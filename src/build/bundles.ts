@@ -7,6 +7,7 @@ import { kubernetesClient } from './plugins/kubernetesClient.ts';
 import { pageStart } from './plugins/pageStart.ts';
 import { requiredHttp } from './plugins/requiredHttp.ts';
 import { strictPolicy, ZOD_WITHOUT_EVAL } from './plugins/strictPolicy.ts';
+import { undiciByParts } from './plugins/undiciByParts.ts';
 import { workerSource } from './plugins/workerSource.ts';
 import { zodByParts } from './plugins/zodByParts.ts';
 
@@ -90,7 +91,7 @@ export function nodeBuild(product: string): BuildOptions {
     chunkNames: 'chunks/[name]-[hash]',
     sourcemap: 'linked',
     external: NODE_EXTERNAL,
-    plugins: [zodByParts(), kubernetesClient(), browserLibrary(), requiredHttp()],
+    plugins: [zodByParts(), kubernetesClient(), undiciByParts(), browserLibrary(), requiredHttp()],
     banner: { js: REQUIRE },
     // VS Code logs an error for an extension that checks for `navigator`, as zod does.
     define: { __PRODUCT_VERSION__: JSON.stringify(product), navigator: 'undefined' },

@@ -17,7 +17,7 @@ import { Api } from '../protocol/api.ts';
 import { type ReadyLine, readyLine, type ServerFile } from '../protocol/serverFile.ts';
 import { databaseFile, deletedText } from '../protocol/storeFolder.ts';
 import type { ServerAddress } from '../protocol/transport.ts';
-import { PROTOCOL } from '../protocol/worker.ts';
+import { PROTOCOL } from '../protocol/version.ts';
 import { dataFolder } from './folders.ts';
 import { nodeTransport } from './nodeTransport.ts';
 import { isReadOnlyStore } from './readOnlyStore.ts';

@@ -12,7 +12,6 @@ import { scorerName, submittedJudge } from './submission/judge.ts';
 import { submittedPart } from './submission/mix.ts';
 import { worldsIn } from './submission/nested.ts';
 import {
-  json,
   position,
   type SubmittedModel,
   type SubmittedModule,
@@ -32,6 +31,7 @@ import {
   submittedWorld,
 } from './submission/world.ts';
 
+export type { ForkEdit } from './submission/forkEdit.ts';
 export {
   type Position,
   position,
@@ -134,14 +134,6 @@ export const submittedScorer = z.discriminatedUnion('kind', [
   z.object({ name: scorerName, kind: z.literal('fidelity') }),
 ]);
 export type SubmittedScorer = z.infer<typeof submittedScorer>;
-
-/** An edit that a fork starts with. */
-export const forkEdit = z.object({
-  of: z.object({ seq: z.number().int().optional(), m: z.number().int().optional() }),
-  path: z.string(),
-  value: json,
-});
-export type ForkEdit = z.infer<typeof forkEdit>;
 
 export const submission = z.object({
   version: z.literal(1),

@@ -4,14 +4,14 @@
  */
 import { z } from 'zod';
 import { adaptive } from '../config/submission/adaptive.ts';
-import { forkEdit } from '../config/submission.ts';
+import { forkEdit } from '../config/submission/forkEdit.ts';
 import { forkPoint, type TraceEvent } from '../trace/schema.ts';
 import { type RolloutRow, rolloutRow } from '../trace/summary.ts';
 import { breakpoint } from './commands.ts';
 import { groupSettings } from './groups.ts';
+import { lineage } from './lineage.ts';
 import { readOldHint } from './oldHint.ts';
 import { taskRecord } from './task.ts';
-import { lineage } from './worker.ts';
 
 const int = z.number().int();
 

@@ -9,11 +9,12 @@ import type { TraceEvent } from '../trace/schema.ts';
 import { type RolloutRow, rolloutRow } from '../trace/summary.ts';
 import { type BatchRow, batchRow, type ClientFrame, clientFrame, type ServerToClient, serverInfo } from './client.ts';
 import type { FrameSocket, OpenSocket, SocketEvents } from './follow.ts';
+import { lineage } from './lineage.ts';
 import { pagePlace } from './page.ts';
 import { taskRecord } from './task.ts';
 import { taskExcerpt } from './taskExcerpt.ts';
 import type { Transport, WireReply } from './transport.ts';
-import { lineage, PROTOCOL } from './worker.ts';
+import { PROTOCOL } from './version.ts';
 
 /** ID of the element with the data. Its attribute `data-encoding` is `gzip` (in base64) or missing (JSON). */
 export const OFFLINE_ID = 'offline';

@@ -5,18 +5,20 @@
  */
 import { z } from 'zod';
 import type { Json, JsonObject } from '../common/json.ts';
-import { forkEdit } from '../config/submission.ts';
+import { forkEdit } from '../config/submission/forkEdit.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { breakpoint, controlVerb } from './commands.ts';
 import { announced, callsInFlight } from './endpoints.ts';
 import { groupSampling } from './groups.ts';
+import { lineage } from './lineage.ts';
 import { taskRecord } from './task.ts';
 
+export type { Lineage } from './lineage.ts';
 export { PROTOCOL } from './version.ts';
 
-/** Largest `append` frame. */
 /** Header of `PUT /v1/blobs/<sha>`: the rollout that a worker stores the blob for. */
 export const ROLLOUT_HEADER = 'x-rollout';
+/** Largest `append` frame. */
 export const MAX_APPEND_BYTES = 1024 * 1024;
 /** Unacknowledged events a worker keeps per rollout before its loop waits. */
 export const SPOOL_BYTES = 8 * 1024 * 1024;
@@ -30,10 +32,6 @@ const json = z.unknown() as unknown as z.ZodType<Json>;
 const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>;
 /** Validated individually with `checkEvent`, so that a refusal can identify the event. */
 const events = z.array(z.unknown()) as unknown as z.ZodType<TraceEvent[]>;
-
-/** The rollouts whose events 1..to a stream starts with, oldest ancestor first. */
-export const lineage = z.array(z.object({ rollout: z.string(), to: int.min(0) }));
-export type Lineage = z.infer<typeof lineage>;
 
 export const grant = z.object({
   type: z.literal('grant'),

@@ -22,7 +22,7 @@ import { isAlive } from '../executor/local/workerProcess.ts';
 import { WorkFolders } from '../executor/local/workFolders.ts';
 import type { ReadyLine, ServerFile } from '../protocol/serverFile.ts';
 import { databaseFile, deletedText } from '../protocol/storeFolder.ts';
-import { PROTOCOL } from '../protocol/worker.ts';
+import { PROTOCOL } from '../protocol/version.ts';
 import { openStore } from '../store/open.ts';
 import { sandboxSupport } from '../tools/sandbox/open.ts';
 import type { SecurePort } from './listener.ts';

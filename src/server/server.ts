@@ -8,7 +8,7 @@ import { publicUrl } from '../common/redaction/hidable.ts';
 import type { ClusterHost, Executor } from '../executor/executor.ts';
 import type { ServerInfo } from '../protocol/client.ts';
 import type { ReplicaSource } from '../protocol/replicas.ts';
-import { PROTOCOL } from '../protocol/worker.ts';
+import { PROTOCOL } from '../protocol/version.ts';
 import { readOnlyError } from '../store/sqlite/readOnlySqlite.ts';
 import type { Store } from '../store/store.ts';
 import type { OriginRules } from './access/origins.ts';

@@ -5,7 +5,7 @@ import { forkPoint, launchFork, planFork } from '../../client/commands/fork.ts';
 import { diskError } from '../../client/disk.ts';
 import { differsText } from '../../client/text/forkText.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
-import { type ForkEdit, forkEdit } from '../../config/submission.ts';
+import { type ForkEdit, forkEdit } from '../../config/submission/forkEdit.ts';
 import { ENTRY } from '../../protocol/entry.ts';
 import { readRegularSync } from '../../tools/regularFile.ts';
 import { type Command, flag, HELD_BY_OPTION, numberOption, oneWord, textOption } from '../command.ts';

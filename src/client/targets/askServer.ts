@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
 import type { ServerAddress } from '../../protocol/transport.ts';
-import { PROTOCOL } from '../../protocol/worker.ts';
+import { PROTOCOL } from '../../protocol/version.ts';
 import { nodeTransport } from '../nodeTransport.ts';
 import { unreachableError } from './unreachable.ts';
 

@@ -1,10 +1,8 @@
 /** `attempts` of a batch file: how many per task. */
 import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
+import { UNTIL } from '../submission/adaptive.ts';
 import { choice, expects, fault, whole } from './values.ts';
-
-/** What a task gets further attempts for: both outcomes, or a pass. */
-export const UNTIL = ['informative', 'solved'] as const;
 
 const range = z
   .strictObject({

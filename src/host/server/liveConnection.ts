@@ -7,7 +7,7 @@ import { Api } from '../../protocol/api.ts';
 import { serverToClient } from '../../protocol/client.ts';
 import type { FrameSocket } from '../../protocol/follow.ts';
 import type { ServerAddress } from '../../protocol/transport.ts';
-import { PROTOCOL } from '../../protocol/worker.ts';
+import { PROTOCOL } from '../../protocol/version.ts';
 
 export interface ServerAddresses {
   readonly full: ServerAddress;

@@ -4,7 +4,7 @@ import { errorText, StudioError } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
 import { PRODUCT } from '../../common/product.ts';
 import { type ClientFrame, clientFrame } from '../../protocol/client.ts';
-import { PROTOCOL } from '../../protocol/worker.ts';
+import { PROTOCOL } from '../../protocol/version.ts';
 import type { Store } from '../../store/store.ts';
 import type { Changes } from '../changes.ts';
 import { rawText } from '../socketText.ts';

@@ -2,7 +2,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { PRODUCT } from '../../common/product.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
-import { PROTOCOL } from '../../protocol/worker.ts';
+import { PROTOCOL } from '../../protocol/version.ts';
 import type { SessionRecord, Store, StoreTotals } from '../../store/store.ts';
 import type { Counters } from './counters.ts';
 import { Exposition, type Sample } from './prometheus.ts';

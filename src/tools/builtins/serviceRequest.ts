@@ -1,7 +1,6 @@
 /** Requests to services that the user configured: search APIs and model endpoints. */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { FormData, fetch } from 'undici';
 import type { z } from 'zod';
 import { isJsonObject, jsonOf } from '../../common/json.ts';
 import { shortened } from '../../common/text.ts';
@@ -72,6 +71,7 @@ async function requestOnce({
   outgoing,
   signal,
 }: ServiceRequest): Promise<Outcome> {
+  const { FormData, fetch } = await import('undici'); // most workers never need it
   const dispatchers = new Dispatchers(ANYWHERE, outgoing, MAX_ANSWER_MS);
   try {
     const posted = body === undefined || typeof body === 'string' ? body : new FormData();
