@@ -40,5 +40,6 @@ export const DEFAULTS = {
     export: 'score',
     pass: 0.5,
     scale: [1, 5],
+    seconds: 600,
   },
 } as const;

@@ -8,7 +8,7 @@
 import { z } from 'zod';
 import { hashOf } from '../common/hash.ts';
 import { adaptive } from './submission/adaptive.ts';
-import { scorerName, submittedJudge } from './submission/judge.ts';
+import { everyScorer, submittedJudge } from './submission/judge.ts';
 import { submittedPart } from './submission/mix.ts';
 import { worldsIn } from './submission/nested.ts';
 import {
@@ -112,26 +112,26 @@ export const submittedAgent = z.object({
 export type SubmittedAgent = z.infer<typeof submittedAgent>;
 
 export const submittedScorer = z.discriminatedUnion('kind', [
-  z.object({ name: scorerName, kind: z.literal('exact') }),
-  z.object({ name: scorerName, kind: z.literal('contains'), ignore_case: z.boolean() }),
+  z.object({ ...everyScorer, kind: z.literal('exact') }),
+  z.object({ ...everyScorer, kind: z.literal('contains'), ignore_case: z.boolean() }),
   /**
    * Compares the first group, or the whole match, of `pattern` in the answer with the expected answer; without an
    * expected answer, any match passes.
    */
-  z.object({ name: scorerName, kind: z.literal('regex'), pattern: z.string(), flags: z.string() }),
-  z.object({ name: scorerName, kind: z.literal('number'), abs: z.number(), rel: z.number() }),
-  z.object({ name: scorerName, kind: z.literal('json'), ignore_order: z.boolean() }),
+  z.object({ ...everyScorer, kind: z.literal('regex'), pattern: z.string(), flags: z.string() }),
+  z.object({ ...everyScorer, kind: z.literal('number'), abs: z.number(), rel: z.number() }),
+  z.object({ ...everyScorer, kind: z.literal('json'), ignore_order: z.boolean() }),
   z.object({
-    name: scorerName,
+    ...everyScorer,
     kind: z.literal('module'),
     module: submittedModule,
     export: z.string(),
     models: submittedModels,
   }),
-  z.object({ name: scorerName, kind: z.literal('world') }),
+  z.object({ ...everyScorer, kind: z.literal('world') }),
   submittedJudge,
   /** Sums up the predictions of a batch that compares a world with recordings. */
-  z.object({ name: scorerName, kind: z.literal('fidelity') }),
+  z.object({ ...everyScorer, kind: z.literal('fidelity') }),
 ]);
 export type SubmittedScorer = z.infer<typeof submittedScorer>;
 

@@ -1,4 +1,5 @@
 import { StudioError } from '../common/errors.ts';
+import { DEFAULTS } from '../config/defaults.ts';
 import { agentAt, agentsOf, type SubmittedAgent } from '../config/submission.ts';
 import type { Breakpoint } from '../protocol/commands.ts';
 import { ClassedError } from '../trace/classedError.ts';
@@ -350,11 +351,12 @@ export class Rollout {
 
   /** Scores the final state, and records the score. Throws ClassedError `infrastructure`. */
   async #score(
-    { log, callSpans, calls, predictions }: RunningRollout,
+    { log, callSpans, calls, predictions, watch }: RunningRollout,
     ending: RolloutEnding,
   ): Promise<EventData['score']> {
     const { score, drafts } = await scoreOf(ending, {
       scorer: this.#ports.scorer,
+      limit: this.#job.submission.scorer.seconds ?? DEFAULTS.scorer.seconds,
       task: await taskToScore(this.#job.task, this.#ports, this.#life),
       rolloutSeed: rolloutSeed(this.#job),
       state: this.#opened,
@@ -362,6 +364,7 @@ export class Rollout {
       troubles: calls.troubles,
       predictions,
       life: this.#life,
+      watch,
     });
     log.append(drafts);
     return score;

@@ -11,6 +11,7 @@ import { faultOf } from './faults.ts';
 import type { RolloutPorts } from './job.ts';
 import type { Draft } from './log/log.ts';
 import type { AgentFactory } from './loop/agentFactory.ts';
+import type { Stopwatch } from './loop/limits.ts';
 import type { Message, ScoreInput, Scorer } from './ports.ts';
 import type { Stop } from './stop.ts';
 import type { RolloutWorld } from './world.ts';
@@ -26,6 +27,8 @@ export interface FinalState {
 
 interface ScoringInput {
   readonly scorer: Scorer;
+  /** Maximum duration, in seconds. */
+  readonly limit: number;
   readonly task: ScoreInput['task'];
   readonly rolloutSeed: number;
   readonly state: Readonly<FinalState>;
@@ -35,6 +38,8 @@ interface ScoringInput {
   readonly predictions: ScoreInput['predictions'];
   /** Cancellation and loss of the lease. */
   readonly life: Stop;
+  /** Its active time limits scoring. */
+  readonly watch: Stopwatch;
 }
 
 /** What a scorer says about a rollout, and the same as events: those of single calls come first. */
@@ -44,12 +49,12 @@ interface Scores {
 }
 
 /**
- * Scores the final state. If the scorer fails, the result has no score but its error; if there is no state to score, it
+ * Scores the final state. If the scorer fails, or reaches its limit of time, the result has no score but its error; if there is no state to score, it
  * has the reason. Throws ClassedError `infrastructure` if it fails because of the machine, and PrefixDivergence: then
  * the attempt is lost.
  */
 export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promise<Scores> {
-  const { scorer, task, rolloutSeed, state, life } = input;
+  const { scorer, limit, task, rolloutSeed, state, life } = input;
   const { factory } = state;
   if (!ending.scorable || factory === undefined)
     return alone(
@@ -60,6 +65,9 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
     );
   const seed = seedOf(rolloutSeed, 'score');
   const { stop, release } = life.child();
+  const endLimit = input.watch.atActive(input.watch.activeMs + limit * 1000, () =>
+    stop.stop(new ClassedError('timeout', `The scorer ${scorer.name} did not end within its limit of ${limit} s.`)),
+  );
   // Its side calls belong to the last step.
   const questions = factory.sideModels.ofScorer({ stop, rolloutSeed: seed, step: () => factory.step });
   try {
@@ -71,7 +79,7 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
       checks,
       explanation,
       calls = [],
-    } = await life.race(
+    } = await stop.race(
       scorer.score({
         task,
         answer: ending.answer,
@@ -80,7 +88,7 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
         predictions: input.predictions,
         world: state.world?.judge,
         seed,
-        signal: life.signal,
+        signal: stop.signal,
         ask: (question) => questions.ask(question),
       }),
     );
@@ -100,11 +108,14 @@ export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promi
     return { score, drafts: [...ofCalls, ...drafts] };
   } catch (thrown) {
     if (thrown instanceof PrefixDivergence) throw thrown;
+    // Whatever the interrupted call says about itself.
+    if (stop.reason?.class === 'timeout') return alone(unscored(scorer, stop.reason));
     const fault = faultOf(thrown, 'tool_error', 'tool_error');
     if (isMachineFault(thrown))
       throw new ClassedError('infrastructure', `Scoring failed: ${fault.message}`, { cause: thrown });
     return alone(unscored(scorer, fault));
   } finally {
+    endLimit();
     stop.stop(new ClassedError('cancelled', 'The scorer ended without waiting for it.'));
     await questions.settled();
     release();

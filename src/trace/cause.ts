@@ -49,7 +49,7 @@ export function causeOfScore(
   if (passed === true) return undefined;
   const check = checks.find((one) => !one.passed);
   if (passed === null) {
-    const text = error === undefined ? 'not scored' : `scoring failed: ${ERROR_LABELS[error.class]}`;
+    const text = unscoredText(error);
     return { kind: 'unscored', text: outcome === 'environment_error' ? environmentText(check) : text, seq };
   }
   if (check !== undefined && check.name !== ANSWER_CHECK) return { kind: 'check', text: failureText(check), seq };
@@ -61,6 +61,13 @@ export function causeOfScore(
   const [sentence = ''] = (explanation ?? '').split(/(?<=[.!?])\s|\n/);
   if (sentence !== '') return { kind: 'check', text: shortened(sentence.replace(/\.$/, '')), seq };
   return undefined;
+}
+
+function unscoredText(error: EventData['score']['error']): string {
+  if (error === undefined) return 'not scored';
+  // A limit of time says which scorer reached it.
+  const { class: of, message } = error;
+  return `scoring failed: ${of === 'timeout' ? shortened(message.replace(/\.$/, ''), 2 * MAX_TEXT) : ERROR_LABELS[of]}`;
 }
 
 /** Returns how the world failed, or its verifier. */
@@ -105,6 +112,6 @@ function causeOfCall({ seq, tool, class: of, of_world: ofWorld }: FailedCall): C
   return { kind: 'call', text, seq, tool, class: of };
 }
 
-function shortened(text: string): string {
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT - 1)}…` : text;
+function shortened(text: string, max = MAX_TEXT): string {
+  return text.length > max ? `${text.slice(0, max - 1)}…` : text;
 }

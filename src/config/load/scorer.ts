@@ -1,4 +1,5 @@
 import { fileKind } from '../../common/fileKinds.ts';
+import { DEFAULTS } from '../defaults.ts';
 import { batchFile, type ScorerSection, scorerFile } from '../schema/batchFile.ts';
 import type { ParsedFile } from '../source/parse.ts';
 import { checkPattern } from './agent.ts';
@@ -28,7 +29,7 @@ export async function readScorer(reading: Reading, path: string): Promise<Loaded
     const own = await readWorld(reading, path);
     return own?.world === undefined
       ? undefined
-      : { path, parsed: own.parsed, section: { kind: 'world' }, world: own.world };
+      : { path, parsed: own.parsed, section: { kind: 'world', seconds: DEFAULTS.scorer.seconds }, world: own.world };
   }
   const parsed = await reading.parse(path);
   if (parsed === undefined) return undefined;

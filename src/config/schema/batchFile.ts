@@ -5,7 +5,7 @@ import { version } from './agentFile.ts';
 import { attemptsSection } from './attemptsSection.ts';
 import { curriculumSection } from './curriculumSection.ts';
 import { groupSection } from './groupSection.ts';
-import { judgeScorer, scorerName } from './judgeScorer.ts';
+import { everyScorer, judgeScorer } from './judgeScorer.ts';
 import { mixSection } from './mixSection.ts';
 import { askedModels } from './modelSection.ts';
 import { podsSection } from './podsSection.ts';
@@ -77,12 +77,12 @@ const scorer = z.discriminatedUnion(
           'The answer equals the expected answer by the rules of GAIA: compares numbers as numbers, lists item by ' +
             'item, and text without case, whitespace, and punctuation.',
         ),
-      name: scorerName,
+      ...everyScorer,
     }),
     z.strictObject({
       kind: z.literal('contains').describe('The answer contains the expected text.'),
       ignore_case: flag.default(DEFAULTS.scorer.ignore_case).describe('Whether to ignore case.'),
-      name: scorerName,
+      ...everyScorer,
     }),
     z.strictObject({
       kind: z
@@ -98,7 +98,7 @@ const scorer = z.discriminatedUnion(
         .string(expects('flags of a regular expression', 'i'))
         .default(DEFAULTS.scorer.flags)
         .describe('Flags of `pattern`, e.g. `i`.'),
-      name: scorerName,
+      ...everyScorer,
     }),
     z.strictObject({
       kind: z.literal('number').describe('The number in the answer is close to the expected number.'),
@@ -108,12 +108,12 @@ const scorer = z.discriminatedUnion(
       rel: number({ min: 0, what: 'a number, 0 or more', example: 0.001 })
         .default(DEFAULTS.scorer.rel)
         .describe('Relative tolerance, as a fraction of the expected number.'),
-      name: scorerName,
+      ...everyScorer,
     }),
     z.strictObject({
       kind: z.literal('json').describe('The answer is the expected JSON value.'),
       ignore_order: flag.default(DEFAULTS.scorer.ignore_order).describe('Whether to ignore the order of lists.'),
-      name: scorerName,
+      ...everyScorer,
     }),
     z.strictObject({
       kind: z.literal('module').describe('Your own scoring function.'),
@@ -122,11 +122,11 @@ const scorer = z.discriminatedUnion(
       models: askedModels
         .optional()
         .describe('Models that the function may ask with `context.ask`, by name. It never sees their keys.'),
-      name: scorerName,
+      ...everyScorer,
     }),
     z.strictObject({
       kind: z.literal('world').describe('The verifier of the world checks its final state.'),
-      name: scorerName,
+      ...everyScorer,
     }),
     judgeScorer,
   ],

@@ -2,17 +2,28 @@
 import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
 import { modelSection } from './modelSection.ts';
-import { choice, expects, fault, listOf, name, number, text } from './values.ts';
+import { choice, duration, expects, fault, listOf, name, number, text } from './values.ts';
 
 export const JUDGE_SUBJECTS = ['answer', 'observation'] as const;
 
-export const scorerName = text('careful judge', 'a name')
+const scorerName = text('careful judge', 'a name')
   .refine(
     (written) => !written.startsWith('person:') && written !== 'reward',
     expects('a name other than `reward` that does not start with `person:`', 'careful judge'),
   )
   .optional()
   .describe('Name of its verdicts, to tell several scorers of the same kind apart. Default: by its kind.');
+
+/** Keys of scorers of all kinds. */
+export const everyScorer = {
+  name: scorerName,
+  seconds: duration('10 min')
+    .prefault(DEFAULTS.scorer.seconds)
+    .describe(
+      'Maximum duration of scoring an attempt, not counting holds and waiting for an endpoint. After it, the scorer is ' +
+        'ended, and the attempt has no reward.',
+    ),
+};
 
 const PARTS = expects('a list of marks, or an object with what each is about', '[format, factuality]');
 const SCALE = expects('the lowest and the highest mark, two whole numbers', '[1, 5]');
@@ -51,7 +62,7 @@ export const judgeScorer = z
     pass: number({ min: 0, max: 1, what: 'a number from 0 to 1', example: 0.5 })
       .default(DEFAULTS.scorer.pass)
       .describe('Minimum score to pass.'),
-    name: scorerName,
+    ...everyScorer,
   })
   .superRefine(({ subject, rubric, parts, scale }, context) => {
     if (subject === 'answer' && rubric === undefined)

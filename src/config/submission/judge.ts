@@ -1,12 +1,17 @@
 import { z } from 'zod';
 import { submittedModel } from './parts.ts';
 
-/** Name of its verdicts. Default: by its kind. */
-export const scorerName = z.string().optional();
+/** What scorers of all kinds have. */
+export const everyScorer = {
+  /** Name of its verdicts. Default: by its kind. */
+  name: z.string().optional(),
+  /** Maximum duration of scoring a rollout. Absent: the default. */
+  seconds: z.number().positive().optional(),
+};
 
 /** A model that grades by a rubric. */
 export const submittedJudge = z.object({
-  name: scorerName,
+  ...everyScorer,
   kind: z.literal('judge'),
   model: submittedModel,
   /** What is judged. Absent: the answer. */

@@ -330,29 +330,34 @@ export async function submittedScorer(
   { path, scorer, rubric }: { readonly path: string; readonly scorer: ScorerSection } & Pick<LoadedBatch, 'rubric'>,
   bundles: Bundles,
 ): Promise<SubmittedScorer> {
-  const name = scorer.name === undefined ? {} : { name: scorer.name };
-  switch (scorer.kind) {
+  const { name, seconds, ...own } = scorer;
+  // The default is left out, so that the hash of a scorer stays that of earlier versions.
+  const common = {
+    ...(name === undefined ? {} : { name }),
+    ...(seconds === DEFAULTS.scorer.seconds ? {} : { seconds }),
+  };
+  switch (own.kind) {
     case 'module':
       return {
-        ...name,
+        ...common,
         kind: 'module',
-        module: await bundles.add(joinPath(dirname(path), scorer.module)),
-        export: scorer.export,
-        ...submittedModels(scorer.models),
+        module: await bundles.add(joinPath(dirname(path), own.module)),
+        export: own.export,
+        ...submittedModels(own.models),
       };
     case 'judge':
       return {
-        ...name,
+        ...common,
         kind: 'judge',
-        model: submittedModel(scorer.model),
-        ...(scorer.subject === 'observation' ? { subject: scorer.subject } : {}),
+        model: submittedModel(own.model),
+        ...(own.subject === 'observation' ? { subject: own.subject } : {}),
         rubric: rubric?.text ?? '',
-        pass: scorer.pass,
-        ...(scorer.parts === undefined ? {} : { parts: marksOf(scorer.parts) }),
-        ...(scorer.scale === undefined ? {} : { scale: scorer.scale }),
+        pass: own.pass,
+        ...(own.parts === undefined ? {} : { parts: marksOf(own.parts) }),
+        ...(own.scale === undefined ? {} : { scale: own.scale }),
       };
     default:
-      return scorer;
+      return { ...common, ...own };
   }
 }
 

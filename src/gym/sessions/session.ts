@@ -1,8 +1,10 @@
 /** A policy of somebody else in the environment of a task: what an agent would see and do, without the agent's loop. */
+import { abortable } from '../../common/abort.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { seedOf } from '../../common/hash.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import { Serial } from '../../common/serial.ts';
+import { DEFAULTS } from '../../config/defaults.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { CallOutcome } from '../../rerun/callTool.ts';
 import { callOnce } from '../../rerun/callTool.ts';
@@ -12,6 +14,7 @@ import { answerOf, answerOfCall, answerTool } from '../../rollout/loop/answer.ts
 import { shortenedParts } from '../../rollout/loop/compaction.ts';
 import { conversationOf, questionParts, renderPrompt } from '../../rollout/loop/prompt.ts';
 import type { Message, ToolHost, ToolSpec, WorldSession } from '../../rollout/ports.ts';
+import { systemTime } from '../../rollout/time.ts';
 import { worldSeed } from '../../rollout/world.ts';
 import { createScorer } from '../../scoring/create.ts';
 import { untrustedWork } from '../../tools/builtins/readerThread/untrustedWork.ts';
@@ -186,14 +189,19 @@ export class GymSession {
         : ((await answerOf(submission.agent.answer, message, untrustedWork, signal)) ?? this.#answer);
     const text = message ?? (typeof final === 'string' ? final : JSON.stringify(final));
     const last: Message = { m: this.#messages.length + 1, role: 'assistant', parts: [{ type: 'text', content: text }] };
+    const scorer = scorerOf(submission, environment);
+    const { limited, end } = limitedBy(submission.scorer.seconds ?? DEFAULTS.scorer.seconds, signal);
     try {
-      const { value, parts, explanation } = await scorerOf(submission, environment).score({
-        ...{ task, answer: final, messages: [...this.#messages, last] },
-        ...{ troubles: callTroubles([]), predictions: [], world: this.#world },
-        seed: seedOf(this.#seed, 'score'),
-        signal,
-        ask: (question) => ask(question, signal),
-      });
+      const { value, parts, explanation } = await abortable(
+        scorer.score({
+          ...{ task, answer: final, messages: [...this.#messages, last] },
+          ...{ troubles: callTroubles([]), predictions: [], world: this.#world },
+          seed: seedOf(this.#seed, 'score'),
+          signal: limited,
+          ask: (question) => ask(question, limited),
+        }),
+        limited,
+      );
       return {
         reward: value === null || !Number.isFinite(value) ? null : value,
         reward_components: { ...parts },
@@ -201,7 +209,10 @@ export class GymSession {
       };
     } catch (error) {
       if (signal.aborted) throw error;
-      return { reward: null, reward_components: {}, explanation: `The scorer failed: ${errorText(error)}` };
+      const why = limited.aborted ? limited.reason : error;
+      return { reward: null, reward_components: {}, explanation: `The scorer failed: ${errorText(why)}` };
+    } finally {
+      end();
     }
   }
 
@@ -258,6 +269,15 @@ function toolsOf({ agent, file }: Submission, host: ToolHost, world: WorldSessio
   if (answer.kind === 'tool' && !tools.has(answer.tool))
     tools.set(answer.tool, { spec: answerTool(answer.tool), host: undefined });
   return tools;
+}
+
+/** Returns a signal that aborts with `signal`, or after a time. */
+function limitedBy(seconds: number, signal: AbortSignal): { readonly limited: AbortSignal; readonly end: () => void } {
+  const late = new AbortController();
+  const end = systemTime.timer(seconds * 1000, () =>
+    late.abort(new ClassedError('timeout', `It did not end within its limit of ${seconds} s.`)),
+  );
+  return { limited: AbortSignal.any([signal, late.signal]), end };
 }
 
 function scorerOf({ scorer, file }: Submission, environment: ToolEnvironment): ReturnType<typeof createScorer> {

@@ -184,7 +184,7 @@ pods: { image: x, counts: 3, isolation: pods }
       '1: `scorer.pattern` is missing — Add `pattern: "Answer: (.*)"`.',
     ]);
     assert.deepEqual(await scorer('{ kind: exact, ignore_case: true }'), [
-      '24: unknown key `ignore_case` in `scorer` — Available: kind, name.',
+      '24: unknown key `ignore_case` in `scorer` — Available: kind, name, seconds.',
     ]);
     assert.deepEqual(await scorer('{ kind: judge, model: { endpoint: [], name: x }, rubric: Be strict, pass: 2 }'), [
       '43: `scorer.model.endpoint` must be a list of at least one URL, not a list — For example, write `endpoint: ' +

@@ -285,7 +285,7 @@ answer: { tag: a }
 agent: ../agents/desk.agent.yaml
 world: ../worlds/library.world.yaml
 dataset: { file: ../data/tasks.jsonl }
-scorer: { kind: judge, ${model}, rubric: rubric.md, pass: 0.7, parts: [tone], scale: [0, 9] }
+scorer: { kind: judge, ${model}, rubric: rubric.md, pass: 0.7, parts: [tone], scale: [0, 9], seconds: 1 min }
 `,
       'batches/rubric.md': 'Be strict.',
       'worlds/library.world.yaml':
@@ -318,6 +318,7 @@ scorer: { kind: judge, ${model}, rubric: rubric.md, pass: 0.7, parts: [tone], sc
       pass: 0.7,
       parts: { tone: '' },
       scale: [0, 9],
+      seconds: 60,
     });
     assert.deepEqual(built.world?.user, { model: sent, prompt: 'You are {{task.meta.city}}' });
     const ready = resolveSubmission(built, secrets);
