@@ -20,8 +20,8 @@ export const everyScorer = {
   seconds: duration('10 min')
     .prefault(DEFAULTS.scorer.seconds)
     .describe(
-      'Maximum duration of scoring an attempt, not counting holds and waiting for an endpoint. After it, the scorer is ' +
-        'ended, and the attempt has no reward.',
+      'Maximum duration of scoring an attempt, not counting holds and waiting for an endpoint. After it, the scorer ' +
+        'is ended, and the attempt has no reward.',
     ),
 };
 
