@@ -50,8 +50,8 @@ interface Scores {
 
 /**
  * Scores the final state. If the scorer fails, or reaches its limit of time, the result has no score but its error; if
- * there is no state to score, it has the reason. Throws ClassedError `infrastructure` if it fails because of the machine,
- * and PrefixDivergence: then the attempt is lost.
+ * there is no state to score, it has the reason. Throws ClassedError `infrastructure` if it fails because of the
+ * machine, and PrefixDivergence: then the attempt is lost.
  */
 export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promise<Scores> {
   const { scorer, limit, task, rolloutSeed, state, life } = input;
