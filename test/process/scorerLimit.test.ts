@@ -61,7 +61,7 @@ test('a judge that never answers', async () => {
   });
   await unscored(
     'silent',
-    `{ kind: judge, model: { endpoint: "${judge.url}", name: judge }, rubric: Is it right?, seconds: 1s, name: strict }`,
+    `{ kind: judge, model: { endpoint: "${judge.url}", name: j }, rubric: Is it right?, seconds: 1s, name: strict }`,
     'strict',
     1,
     { stuck: 'answer 42' },
