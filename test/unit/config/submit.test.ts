@@ -170,8 +170,8 @@ describe('buildSubmission', () => {
     await assert.rejects(build(changes, { env: (name) => (name === 'HOOK' ? '' : undefined) }), (error) => {
       assert.ok(StudioError.is(error, 'config'));
       assert.deepEqual(error.message.split('\n'), [
-        'agents/desk.agent.yaml:4:13: the environment variable VLLM_URL is not set — Set VLLM_URL where you submit, ' +
-          'for example with `export VLLM_URL=…`.',
+        'agents/desk.agent.yaml:4:13: the environment variable VLLM_URL is not set — Set VLLM_URL where you ' +
+          'submit, for example with `export VLLM_URL=…`.',
         'agents/desk.agent.yaml:5:12: the environment variable KEY is not set — Set KEY where you submit, for ' +
           'example with `export KEY=…`.',
         'batches/nightly.batch.yaml:12:16: the environment variable HOOK is empty — Set HOOK where you submit, for ' +
