@@ -209,7 +209,7 @@ export class GymSession {
       };
     } catch (error) {
       if (signal.aborted) throw error;
-      const why = limited.aborted ? limited.reason : error;
+      const why: unknown = limited.aborted ? limited.reason : error;
       return { reward: null, reward_components: {}, explanation: `The scorer failed: ${errorText(why)}` };
     } finally {
       end();
