@@ -52,12 +52,19 @@ class Rollouts:
         self.call("/v1/endpoints", {"endpoint": endpoint, "state": "serving", "version": version, "force": True})
 
     def call(self, path, body=None, method=None, timeout=60):
-        """Returns the text of the reply. Raises urllib.error.URLError; an HTTPError says why the server refused."""
+        """Returns the text of the reply. Raises urllib.error.URLError; an HTTPError has the server's message."""
         data = None if body is None else json.dumps(body).encode()
         headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
         request = urllib.request.Request(self.server + path, data=data, headers=headers, method=method)
-        with urllib.request.urlopen(request, timeout=timeout) as reply:
-            return reply.read().decode()
+        try:
+            with urllib.request.urlopen(request, timeout=timeout) as reply:
+                return reply.read().decode()
+        except urllib.error.HTTPError as error:
+            try:
+                error.msg = json.loads(error.read())["error"]["message"]
+            except (ValueError, KeyError, TypeError):
+                pass  # not from our server, such as a proxy's page
+            raise
 
     def _until(self, end, action):
         """Tries again while the server does not answer, such as during its restart."""
