@@ -5,6 +5,9 @@ import type { Plugin } from 'esbuild';
 /** Like in undici's own index.js: functions that send through the dispatcher of their options. */
 const MAKE_DISPATCHER = /^function makeDispatcher \(fn\) \{$[\s\S]*?^\}$/m;
 
+/** Tells the client from the whole package. */
+const CLIENT = '?client';
+
 /**
  * undici's entry loads everything that it has: fetch, WebSocket, caches, and mocks, which take a tenth of the time in
  * which a worker starts. `import { … } from 'undici'` gets its client only; anything else is an error of the build.
@@ -17,9 +20,10 @@ export function undiciByParts(): Plugin {
       build.onResolve({ filter: /^undici$/ }, async ({ kind, path: name, resolveDir, importer, pluginData }) => {
         if (kind !== 'import-statement' || pluginData === undiciByParts) return undefined;
         const whole = await build.resolve(name, { kind, resolveDir, importer, pluginData: undiciByParts });
-        return whole.errors.length > 0 ? whole : { path: whole.path, namespace: 'undici-client' };
+        return whole.errors.length > 0 ? whole : { path: whole.path, suffix: CLIENT };
       });
-      build.onLoad({ filter: /.*/, namespace: 'undici-client' }, async ({ path: index }) => {
+      build.onLoad({ filter: /[\\/]undici[\\/]index\.js$/ }, async ({ path: index, suffix }) => {
+        if (suffix !== CLIENT) return undefined;
         const [makeDispatcher] = MAKE_DISPATCHER.exec(await readFile(index, 'utf8')) ?? [];
         if (makeDispatcher === undefined)
           return { errors: [{ text: `${index} has no function makeDispatcher: see undiciByParts.ts` }] };
