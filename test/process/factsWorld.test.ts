@@ -5,6 +5,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
+import { connect } from '../../src/client/connect.ts';
 import { diskFiles } from '../../src/client/disk.ts';
 import { factPorts } from '../../src/client/simulation/facts/read.ts';
 import { Bench } from '../support/cli.ts';
@@ -22,23 +23,18 @@ interface Counted {
 }
 
 /** Counts the events of all attempts, without the report. */
-async function recount(
-  bench: Bench,
-  cwd: string,
-  batch: string,
-  truths: ReadonlyMap<string, string>,
-): Promise<Counted> {
+async function recount(bench: Bench, batch: string, truths: ReadonlyMap<string, string>): Promise<Counted> {
+  const { api } = await connect({ store: bench.store });
+  const rollouts = new Map<string, string>();
+  for await (const row of api.allRollouts(batch, {})) rollouts.set(`${row.task}/${row.attempt}`, row.rollout);
   const calls: Record<string, number> = {};
   const pages: string[] = [];
   let sideCalls = 0;
   let passed = 0;
   for (const [task, truth] of truths)
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      const { stdout } = await bench.run(['tail', `${batch}/${task}/${attempt}`, '--json'], { cwd });
-      const events = stdout
-        .split('\n')
-        .filter((line) => line !== '')
-        .map((line) => event.parse(JSON.parse(line)));
+      const stream = rollouts.get(`${task}/${attempt}`) ?? assert.fail(`${task}/${attempt} is not a row`);
+      const events = (await Array.fromAsync(api.allEvents(stream))).flat().map((each) => event.parse(each));
       const names: unknown[] = [];
       for (const { kind, data } of events) {
         if (kind === 'model.start' && data['side'] === 'world') sideCalls++;
@@ -86,7 +82,7 @@ describe('the search worlds of the sample', { timeout: 480_000 }, () => {
   for (const name of ['town', 'town-faulty'])
     it(`${name}: has the figures that its rows and events have`, async () => {
       const batch = await batchOf(name);
-      const counted = await recount(bench, cwd, batch, truths);
+      const counted = await recount(bench, batch, truths);
       const report = await bench.json<{ attempts: number; scored: number; passed: number; side: { calls: number } }>(
         ['report', batch],
         { cwd },

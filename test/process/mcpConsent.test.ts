@@ -60,11 +60,18 @@ interface Agent {
   call(name: string, args: Record<string, unknown>): Promise<CallToolResult>;
 }
 
-/** Runs `act` with a client of its own `rollout mcp`. Without a person, the client supports no elicitation. */
-async function withAgent(
-  { person, mode = 'legacy', options = [] }: { person?: Person; mode?: 'legacy' | 'auto'; options?: readonly string[] },
-  act: (agent: Agent) => Promise<void>,
-): Promise<void> {
+interface AgentOptions {
+  readonly person?: Person;
+  readonly mode?: 'legacy' | 'auto';
+  readonly options?: readonly string[];
+}
+
+/** Connects a client to its own `rollout mcp`. Without a person, the client supports no elicitation. */
+async function connectAgent({
+  person,
+  mode = 'legacy',
+  options = [],
+}: AgentOptions): Promise<Agent & { close(): Promise<void> }> {
   const client = await connectMcp(workspace, {
     mode,
     options,
@@ -78,13 +85,20 @@ async function withAgent(
       if (person === 'closes the question') return { action: 'cancel' };
       return { action: 'accept', content: { allow: person === 'allows' } };
     });
+  return {
+    asked,
+    call: (name, args) => client.callTool({ name, arguments: args, _meta: { [STRUCTURED]: true } }),
+    close: () => client.close(),
+  };
+}
+
+/** Runs `act` with an agent of its own. */
+async function withAgent(options: AgentOptions, act: (agent: Agent) => Promise<void>): Promise<void> {
+  const agent = await connectAgent(options);
   try {
-    await act({
-      asked,
-      call: (name, args) => client.callTool({ name, arguments: args, _meta: { [STRUCTURED]: true } }),
-    });
+    await act(agent);
   } finally {
-    await client.close();
+    await agent.close();
   }
 }
 
@@ -218,19 +232,23 @@ describe('something new that a batch starts or sends to', () => {
       /the image example\.org\/x:1 in its pods/,
     ],
   };
+  // Nothing is ever allowed to these two, and what one case asks for is no answer for the next.
+  let alone: Awaited<ReturnType<typeof connectAgent>>;
+  let declined: Awaited<ReturnType<typeof connectAgent>>;
+  before(async () => {
+    [alone, declined] = await Promise.all([connectAgent({}), connectAgent({ person: 'declines' })]);
+  });
+  after(() => Promise.all([alone.close(), declined.close()]));
   for (const [name, [files, question]] of Object.entries(cases))
     it(`needs a person: ${name}`, async () => {
       const file = workspace.batch(`new-${name}`, { ...files, tasks: [task] });
       const before = await batches();
-      await withAgent({}, async (agent) => {
-        assertRefused(await agent.call('launch_batch', { file }), /A person must allow this/, question);
-        const fork = { from: `${launched}/one/1:1`, batch_file: file, accept_irreversible: true };
-        assertRefused(await agent.call('fork_rollout', fork), /A person must allow this/, question);
-      });
-      await withAgent({ person: 'declines' }, async (agent) => {
-        assertRefused(await agent.call('launch_batch', { file }), /A person did not allow this/);
-        assert.match(agent.asked.join(), question);
-      });
+      assertRefused(await alone.call('launch_batch', { file }), /A person must allow this/, question);
+      const fork = { from: `${launched}/one/1:1`, batch_file: file, accept_irreversible: true };
+      assertRefused(await alone.call('fork_rollout', fork), /A person must allow this/, question);
+      const asked = declined.asked.length;
+      assertRefused(await declined.call('launch_batch', { file }), /A person did not allow this/);
+      assert.match(declined.asked.slice(asked).join(), question);
       assert.deepEqual(await batches(), before);
     });
 
