@@ -15,7 +15,7 @@ import { SqlEndpoints } from './logic/endpoints.ts';
 import { addBatchEvent, readEvents } from './logic/events.ts';
 import { gc } from './logic/gc.ts';
 import * as groups from './logic/groups/queries.ts';
-import { GroupAdder } from './logic/groups/requests.ts';
+import { completeGroups, GroupAdder } from './logic/groups/requests.ts';
 import { importRollouts } from './logic/importing.ts';
 import { Leaser } from './logic/leaser.ts';
 import * as lists from './logic/lists.ts';
@@ -109,6 +109,7 @@ export class SqlStore implements Store {
   }
 
   async close(): Promise<void> {
+    await this.#groups.close();
     await this.#appender.close();
     await this.#packer.close();
     await this.#sql.close();
@@ -148,7 +149,8 @@ export class SqlStore implements Store {
     this.#packer.schedule();
   }
 
-  batchProgress(batch: string, passes?: number): Promise<BatchProgress> {
+  async batchProgress(batch: string, passes?: number): Promise<BatchProgress> {
+    await this.#complete(batch);
     return this.#sql.read((db) => batches.batchProgress(db, batch, passes));
   }
 
@@ -172,10 +174,11 @@ export class SqlStore implements Store {
     return this.#sql.read((db) => findTask(db, batch, index));
   }
 
-  rollouts(
+  async rollouts(
     batch: string,
     page: { after?: string; limit: number; task?: string; attempt?: number; all?: boolean },
   ): Promise<RolloutPage> {
+    await this.#complete(batch);
     return this.#sql.read((db) => lists.listRollouts(db, batch, page));
   }
 
@@ -183,7 +186,8 @@ export class SqlStore implements Store {
     return this.#sql.read((db) => lists.getRollout(db, id));
   }
 
-  rowsSince(batch: string, rev: number, limit: number): Promise<RolloutRow[]> {
+  async rowsSince(batch: string, rev: number, limit: number): Promise<RolloutRow[]> {
+    await this.#complete(batch);
     return this.#sql.read((db) => lists.rowsSince(db, batch, rev, limit));
   }
 
@@ -382,6 +386,11 @@ export class SqlStore implements Store {
 
   gc(options: Parameters<Store['gc']>[0]): ReturnType<Store['gc']> {
     return gc(this.#sql, this.#collectable, options);
+  }
+
+  /** Adds the rollouts that groups of a batch do not have yet. One that is only read is read as it is. */
+  async #complete(batch: string): Promise<void> {
+    await completeGroups(this.#sql, batch).catch(() => undefined);
   }
 
   /** Compresses the streams of all ended rollouts now. */

@@ -13,6 +13,7 @@ import { batchTests } from './store/batches.ts';
 import { blobTests } from './store/blobs.ts';
 import { commandTests } from './store/commands.ts';
 import { endpointTests } from './store/endpoints.ts';
+import { groupMemberTests } from './store/groupMembers.ts';
 import { groupTests } from './store/groups.ts';
 import { podRolloutTests } from './store/podRollouts.ts';
 import { rescoringTests } from './store/rescoring.ts';
@@ -32,6 +33,7 @@ const SUITES = [
   taskCountTests,
   rescoringTests,
   groupTests,
+  groupMemberTests,
   sessionTests,
   podRolloutTests,
   commandTests,

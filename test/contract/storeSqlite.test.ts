@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { statSync } from 'node:fs';
+import { cpSync, statSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -251,6 +251,36 @@ describe('SQLite store', () => {
     await reopened.close();
   });
 
+  it('adds one row per group to answer a request, and its rollouts later, also after a kill', async () => {
+    const place = path.join(folder, 'pending');
+    const killed = path.join(folder, 'pendingAtKill');
+    const count = (table: string): unknown => {
+      const database = openDatabase(path.join(place, 'store.db'), { readOnly: true });
+      const row = database.prepare(`SELECT count(*) AS n FROM ${table}`).get();
+      database.close();
+      return row?.['n'];
+    };
+    const store = await openStore(place);
+    const spec = newBatch({ group: { size: 2, extra: 0, estimator: 'ms_swift', stale: 'mark' } });
+    await store.createBatch(spec);
+    await store.addTasks(spec.id, 0, tasks(1));
+    const session = newSession(spec.id);
+    await store.openSession(session);
+    await store.addGroup(spec.id, 'large', { task: 't0', size: 1000, extra: 24 });
+    // Nothing else runs between the answer and this.
+    assert.deepEqual(['trainer_group', 'task', 'rollout'].map(count), [1, 1, 0]);
+    cpSync(place, killed, { recursive: true });
+    await store.close();
+    assert.equal(count('rollout'), 1024);
+
+    const again = await openStore(killed);
+    assert.equal((await again.batch(spec.id))?.row.counts.queued, 1024);
+    assert.equal((await again.rollouts(spec.id, { limit: 2000 })).rollouts.length, 1024);
+    const leases = await again.lease(session.session, 2000);
+    assert.equal(new Set(leases.map(({ attempt }) => attempt)).size, 1024);
+    await again.close();
+  });
+
   it('explains why a file is not a store, and leaves it unchanged', async () => {
     const place = path.join(folder, 'foreign');
     await (await openStore(place)).close();
@@ -279,7 +309,7 @@ describe('SQLite store', () => {
     for (const table of tables) database.exec(`DROP TABLE ${table}`);
     for (const column of ['pack', 'place']) database.exec(`ALTER TABLE blob DROP COLUMN ${column}`);
     for (const column of ['stored', 'origin']) database.exec(`ALTER TABLE rollout DROP COLUMN ${column}`);
-    const delivered = ['filtered_groups', 'filtered_tokens', 'replayed_groups', 'replayed_rollouts'];
+    const delivered = ['filtered_groups', 'filtered_tokens', 'replayed_groups', 'replayed_rollouts', 'pending'];
     for (const column of ['side_input_tokens', 'side_output_tokens', 'outside', 'spent', ...delivered])
       database.exec(`ALTER TABLE batch DROP COLUMN ${column}`);
     for (const column of ['endpoints_rev', 'calls']) database.exec(`ALTER TABLE session DROP COLUMN ${column}`);

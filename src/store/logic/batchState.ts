@@ -5,6 +5,7 @@ import { int, intOr, quote, stored, text, textOr, unquote } from '../sql/row.ts'
 import { BATCH } from '../sql/schema.ts';
 import type { Reader, Row, Transaction } from '../sql/sql.ts';
 import type { BatchRecord, NewBatch } from '../store.ts';
+import { addMembers } from './groups/members.ts';
 
 const OPEN: ReadonlySet<CountName> = new Set(['running', 'held', 'queued']);
 
@@ -50,6 +51,8 @@ export interface Batch {
   filtered_tokens: number;
   replayed_groups: number;
   replayed_rollouts: number;
+  /** How many of its groups, the newest ones, have no rollouts yet. */
+  pending: number;
 }
 
 /** Value of the column `paused`, where 1 is a plain pause. */
@@ -80,6 +83,7 @@ const SAVED = [
   'filtered_tokens',
   'replayed_groups',
   'replayed_rollouts',
+  'pending',
 ] as const;
 
 const COLUMNS = Object.keys(BATCH.columns).join(', ');
@@ -127,23 +131,41 @@ export function readBatch(row: Row): Batch {
     filtered_tokens: int(row, 'filtered_tokens'),
     replayed_groups: int(row, 'replayed_groups'),
     replayed_rollouts: int(row, 'replayed_rollouts'),
+    pending: int(row, 'pending'),
   };
 }
 
-/** Locks batches in the order of their IDs, so that two transactions never wait for each other. */
-export async function lockBatches(tx: Transaction, ids: readonly number[]): Promise<Map<number, Batch>> {
+/**
+ * Locks batches in the order of their IDs, so that two transactions never wait for each other. All groups of a locked
+ * batch have their rollouts, unless they may be `pending`.
+ */
+export async function lockBatches(
+  tx: Transaction,
+  ids: readonly number[],
+  pending?: 'pending',
+): Promise<Map<number, Batch>> {
   const rows = await tx.all(
     `${SELECT_BATCH} WHERE ${tx.dialect.anyInt('id')} AND gone = 0 ORDER BY id${tx.dialect.forUpdate}`,
     ids,
   );
-  return new Map(rows.map((row) => [int(row, 'id'), readBatch(row)]));
+  const batches = new Map(rows.map((row) => [int(row, 'id'), readBatch(row)]));
+  if (pending === undefined) for (const batch of batches.values()) await complete(tx, batch);
+  return batches;
 }
 
-/** Locks one batch by name. Throws `not_found`. */
+/** Locks one batch by name, whose groups have their rollouts then. Throws `not_found`. */
 export async function lockBatch(tx: Transaction, name: string): Promise<Batch> {
   const row = await tx.get(`${SELECT_BATCH} WHERE name = ? AND gone = 0${tx.dialect.forUpdate}`, name);
   if (row === undefined) throw noBatch(name);
-  return readBatch(row);
+  const batch = readBatch(row);
+  await complete(tx, batch);
+  return batch;
+}
+
+async function complete(tx: Transaction, batch: Batch): Promise<void> {
+  if (batch.pending === 0) return;
+  await addMembers(tx, batch);
+  await saveBatches(tx, [batch]);
 }
 
 export async function findBatch(db: Reader, name: string): Promise<Batch | undefined> {
@@ -194,6 +216,7 @@ export async function saveBatches(tx: Transaction, batches: Iterable<Batch>): Pr
       batch.filtered_tokens,
       batch.replayed_groups,
       batch.replayed_rollouts,
+      batch.pending,
     ]);
   }
   await tx.update(BATCH, SAVED, rows);

@@ -5,6 +5,7 @@ import { advance } from './advance.ts';
 import { batchId } from './batchState.ts';
 import { closingEvents, type End } from './closingEvents.ts';
 import { type EventRun, insertRuns, runsOf } from './events.ts';
+import { completeGroups } from './groups/requests.ts';
 import { Ledger } from './ledger.ts';
 import { readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
 
@@ -20,6 +21,7 @@ export async function closeRollouts(
   end: End,
   force: boolean,
 ): Promise<string[]> {
+  await completeGroups(sql, selection.batch);
   const closed: string[] = [];
   let after = 0;
   for (;;) {

@@ -2,7 +2,7 @@ import type { TaskRecord } from '../../trace/task.ts';
 import { int, stored, text } from '../sql/row.ts';
 import type { Row, Transaction } from '../sql/sql.ts';
 import type { Lease } from '../store.ts';
-import type { Batch } from './batchState.ts';
+import { type Batch, lockBatches } from './batchState.ts';
 import { Ledger } from './ledger.ts';
 import { PodRollouts } from './podRollouts.ts';
 import { lineageOf, type RolloutRecordRow, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
@@ -53,6 +53,9 @@ export async function leaseAll(
 }
 
 async function leaseOf(tx: Transaction, id: number, groups: readonly PendingGroup[]): Promise<void> {
+  // Locked before its rollouts, which is harmless, because those of others are skipped.
+  const pending = await tx.get('SELECT id FROM batch WHERE id = ? AND pending > 0', id);
+  if (pending !== undefined) await lockBatches(tx, [id]);
   // Two servers that lease concurrently take different rollouts instead of waiting for each other.
   const rows = await tx.all(
     `${SELECT_ROLLOUT} WHERE batch = ? AND state = 0 AND ${MAY_BEGIN} ORDER BY q1, q2 LIMIT ?${tx.dialect.skipLocked}`,

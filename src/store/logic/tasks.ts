@@ -205,7 +205,7 @@ function attemptsOf(from: number, tasks: number, attempts: number): Omit<NewRoll
 }
 
 /** Gives new rollouts their IDs. */
-export function withNames(rollouts: readonly Omit<NewRollout, 'name'>[], now: number): NewRollout[] {
+function withNames(rollouts: readonly Omit<NewRollout, 'name'>[], now: number): NewRollout[] {
   const names = newIds('r', rollouts.length, now);
   return rollouts.map((rollout, index) => ({ name: names[index] ?? '', ...rollout }));
 }

@@ -7,7 +7,7 @@
  */
 import type { Table } from './sql.ts';
 
-export const STORE_VERSION = 9;
+export const STORE_VERSION = 10;
 
 export const BATCH = {
   name: 'batch',
@@ -47,6 +47,7 @@ export const BATCH = {
     filtered_tokens: 'int',
     replayed_groups: 'int',
     replayed_rollouts: 'int',
+    pending: 'int',
   },
 } as const satisfies Table;
 
@@ -241,6 +242,7 @@ export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [
   endpoints,
   groups,
   taskCounts,
+  pendingMembers,
 ];
 
 function firstVersion(d: Definitions): readonly string[] {
@@ -384,4 +386,9 @@ function taskCounts(d: Definitions): readonly string[] {
       (column) => `ALTER TABLE batch ADD COLUMN ${column} ${d.int} NOT NULL DEFAULT 0`,
     ),
   ];
+}
+
+function pendingMembers(d: Definitions): readonly string[] {
+  // How many of its groups, the newest ones, have no rollouts yet.
+  return [`ALTER TABLE batch ADD COLUMN pending ${d.int} NOT NULL DEFAULT 0`];
 }

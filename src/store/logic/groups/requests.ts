@@ -10,18 +10,17 @@ import { TASK, TRAINER_GROUP } from '../../sql/schema.ts';
 import type { Sql, Transaction } from '../../sql/sql.ts';
 import { type Batch, lockBatches, noBatch, saveBatches } from '../batchState.ts';
 import { addBlobRefs } from '../blobRefs.ts';
-import { insertRollouts, type NewRollout } from '../rolloutState.ts';
 import { refusedTasks, taskOf } from '../taskCounts.ts';
-import { withNames } from '../tasks.ts';
 import { datasetTasks } from './dataset.ts';
 import { withDefaults } from './defaults.ts';
 import { groupRow, readGroup, SELECT_GROUP, taskOfGroup } from './groupState.ts';
 
-/** Rollouts queued per transaction, so that other transactions do not wait long. */
+/** Rollouts that groups of one transaction have, so that other transactions do not wait long. */
 const ROLLOUTS_AT_ONCE = 2000;
-
 /** While more arrive in each turn of the event loop, the first ones wait at most so long for the others. */
 const GATHER_MS = 10;
+/** The rollouts of groups are added when no group was for so long: the trainer waits for the groups only. */
+const COMPLETE_AFTER_MS = 5;
 
 interface RequestedGroup {
   readonly batch: string;
@@ -38,11 +37,15 @@ interface PendingGroup extends RequestedGroup {
   readonly reject: (error: unknown) => void;
 }
 
-/** Adds groups. See `Store.addGroup`. */
+/** Adds groups, and after that their rollouts. See `Store.addGroup`. */
 export class GroupAdder {
   readonly #sql: Sql;
   #waiting: PendingGroup[] = [];
   #writing: Promise<void> | undefined;
+  /** Batches whose groups may have no rollouts yet, and how many of them there are. */
+  #incomplete = new Set<string>();
+  #rollouts = 0;
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(sql: Sql) {
     this.#sql = sql;
@@ -55,10 +58,30 @@ export class GroupAdder {
     });
   }
 
+  /** Adds what is left. */
+  async close(): Promise<void> {
+    await this.#writing;
+    await this.#complete();
+  }
+
   async #writeAll(): Promise<void> {
+    clearTimeout(this.#timer);
     await this.#gather();
-    while (this.#waiting.length > 0) await this.#write();
+    while (this.#waiting.length > 0) {
+      await this.#write();
+      if (this.#rollouts >= ROLLOUTS_AT_ONCE) await this.#complete();
+    }
     this.#writing = undefined;
+    if (this.#incomplete.size > 0) this.#timer = setTimeout(() => void this.#complete(), COMPLETE_AFTER_MS);
+  }
+
+  /** Adds rollouts. If that fails, the next one who locks the batch does it. */
+  async #complete(): Promise<void> {
+    clearTimeout(this.#timer);
+    const batches = [...this.#incomplete];
+    this.#incomplete.clear();
+    this.#rollouts = 0;
+    for (const batch of batches) await completeGroups(this.#sql, batch).catch(() => undefined);
   }
 
   /**
@@ -85,13 +108,23 @@ export class GroupAdder {
         const result = results.get(one);
         if (result === undefined) left.push(one);
         else if (result instanceof StudioError) one.reject(result);
-        else one.resolve(result);
+        else {
+          one.resolve(result);
+          this.#incomplete.add(one.batch);
+          this.#rollouts += result.open;
+        }
       }
       this.#waiting.unshift(...left);
     } catch (error) {
       for (const { reject } of some ?? this.#waiting.splice(0)) reject(error);
     }
   }
+}
+
+/** Adds the rollouts that groups of a batch do not have yet. Does nothing for a batch that is not there. */
+export async function completeGroups(sql: Sql, batch: string): Promise<void> {
+  const row = await sql.read((db) => db.get('SELECT id FROM batch WHERE name = ? AND gone = 0 AND pending > 0', batch));
+  if (row !== undefined) await sql.write((tx) => lockBatches(tx, [int(row, 'id')]));
 }
 
 type Results = Map<RequestedGroup, GroupRow | StudioError>;
@@ -106,6 +139,7 @@ async function addGroups(tx: Transaction, groups: readonly RequestedGroup[]): Pr
   const locked = await lockBatches(
     tx,
     ids.map((row) => int(row, 'id')),
+    'pending',
   );
   const batches = new Map(Array.from(locked.values(), (batch) => [batch.name, batch]));
   const results: Results = new Map();
@@ -254,20 +288,9 @@ async function insert(
     ]),
   );
   await addBlobRefs(tx, batch.id, [...new Set(added.flatMap(({ task }) => blobsOfTask(task)))]);
-  const rollouts = added.flatMap(({ row }) =>
-    Array.from(
-      { length: row.open },
-      (_none, index): Omit<NewRollout, 'name'> => ({
-        task: row.index,
-        attempt: index + 1,
-        try: 1,
-        priority: row.priority,
-      }),
-    ),
-  );
-  await insertRollouts(tx, batch, withNames(rollouts, tx.now), 'queued');
   batch.tasks += added.length;
-  batch.counts.queued += rollouts.length;
+  batch.pending += added.length;
+  batch.counts.queued += added.reduce((sum, { row }) => sum + row.open, 0);
 }
 
 function noGroups(batch: Batch): StudioError {
