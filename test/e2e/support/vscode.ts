@@ -23,6 +23,8 @@ const KNOWN = new RegExp(
   ].join('|'),
 );
 const OUT = path.join(root, 'test', '.out', 'e2e');
+/** `ROLLOUT_TRACE=1` records the document before and after each step, which takes a tenth more processor time. */
+const TRACED = process.env['ROLLOUT_TRACE'] === '1';
 
 export interface VsCodeOptions {
   /** The workspace, which the test may change. Created when it does not exist. */
@@ -85,9 +87,11 @@ export class VsCode {
       const context = await browser.newContext({
         viewport: options.viewport ?? { width: 1400, height: 900 },
         permissions: ['clipboard-read', 'clipboard-write'],
+        reducedMotion: 'reduce', // without a GPU, an animation occupies a processor as long as it runs
       });
       context.setDefaultTimeout(30_000);
-      await context.tracing.start({ snapshots: true });
+      if (TRACED) await context.tracing.start({ snapshots: true });
+      await context.addInitScript(stopEndlessAnimations);
       const code = new VsCode(server, browser, context, await context.newPage(), workspace);
       await code.page.goto(server.url(workspace), { timeout: 60_000 });
       await code.workbench.ready();
@@ -120,26 +124,43 @@ export class VsCode {
   }
 
   /**
-   * Ends everything. With the name of a failed test, leaves its picture, its trace, and the hosts' logs in
-   * test/.out/e2e.
+   * Ends everything. With the name of a failed test, leaves its picture, the hosts' logs, and its trace, if it was
+   * recorded, in test/.out/e2e.
    */
   async close(failed?: string): Promise<void> {
     try {
       if (failed === undefined) {
-        await this.#context.tracing.stop();
+        if (TRACED) await this.#context.tracing.stop();
       } else {
         mkdirSync(OUT, { recursive: true });
         const name = path.join(OUT, failed.replace(/[^\w-]+/g, '_').slice(0, 80));
         await this.page.screenshot({ path: `${name}.png` });
-        await this.#context.tracing.stop({ path: `${name}.zip` });
+        if (TRACED) await this.#context.tracing.stop({ path: `${name}.zip` });
         writeFileSync(`${name}.log`, `${this.#errors.join('\n')}\n\n${this.server.log}\n${this.server.hostLogs()}`);
-        console.error(`See ${path.relative(root, name)}.png, .log and .zip (npx playwright-core show-trace).`);
+        console.error(
+          TRACED
+            ? `See ${path.relative(root, name)}.png, .log and .zip (npx playwright-core show-trace).`
+            : `See ${path.relative(root, name)}.png and .log. ROLLOUT_TRACE=1 also records every step.`,
+        );
       }
     } finally {
       await this.#browser.close();
       await this.server.close();
     }
   }
+}
+
+/**
+ * Runs in each document: the workbench turns its icons and moves its progress bars although it is told to reduce
+ * motion.
+ */
+function stopEndlessAnimations(): void {
+  const still = new CSSStyleSheet();
+  still.replaceSync(
+    ':is(.codicon-modifier-spin, .codicon-loading, .codicon-tree-item-loading, .progress-bit) ' +
+      '{ animation: none !important; }',
+  );
+  document.adoptedStyleSheets.push(still);
 }
 
 /**
