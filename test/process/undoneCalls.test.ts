@@ -23,7 +23,7 @@ for (const saved of [true, false]) {
     let bench: ToolBench;
     let module: SubmittedModule;
     before(async () => {
-      bench = await toolBench();
+      bench = await toolBench({ memoryMb: 128 }); // `eat` takes all of it
       module = await bench.module('rows.world.ts');
     });
     after(() => bench.close());
