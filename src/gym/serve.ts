@@ -106,8 +106,7 @@ function routesOf(batch: string, runs: Runs, environments: Environments): Route[
       method: 'POST',
       path: /^\/seed_session$/,
       answer: async ({ read, signal }) => {
-        const { task_id: task } = await read(seedSession);
-        const session = await environments.seed(task, signal);
+        const session = await environments.seed(await read(seedSession), signal);
         if (signal.aborted) await environments.end(session.id); // nobody knows its ID
         return { body: session.seeded };
       },

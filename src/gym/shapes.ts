@@ -5,8 +5,20 @@ import type { Json, JsonObject } from '../common/json.ts';
 const json = z.unknown() as unknown as z.ZodType<Json>;
 const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>;
 
-/** `POST /seed_session`: opens the tools, and the world, of a task. Other fields are ignored. */
-export const seedSession = z.object({ task_id: z.string().min(1) });
+/** An index that NeMo Gym gives its rows. */
+const index = z.number().int().min(0).optional();
+
+/**
+ * `POST /seed_session`: opens the tools, and the world, of a task. In a batch with a mix, `part` is the name of a part,
+ * or it follows from the row's number among those of its task. Without both, it is the next part of the task. Other
+ * fields are ignored.
+ */
+export const seedSession = z.object({
+  task_id: z.string().min(1),
+  part: z.string().min(1).optional(),
+  _ng_rollout_index: index,
+});
+export type SeedSession = z.infer<typeof seedSession>;
 
 /** Its answer. */
 export const seededSession = z.object({
@@ -15,6 +27,9 @@ export const seededSession = z.object({
   messages: z.array(jsonObject),
   /** Tools in the format of OpenAI's chat completions. */
   tools: z.array(jsonObject),
+  /** Of a batch with a mix: the part, and how its attempts sample. */
+  part: z.string().optional(),
+  sampling: jsonObject.optional(),
 });
 export type SeededSession = z.infer<typeof seededSession>;
 
@@ -49,9 +64,6 @@ export const verifiedSession = z.object({
   explanation: z.string().optional(),
 });
 export type VerifiedSession = z.infer<typeof verifiedSession>;
-
-/** An index that NeMo Gym gives its rows. */
-const index = z.number().int().min(0).optional();
 
 /** `POST /run`: a row of NeMo Gym. It comes back with the rollout. */
 export const gymRow = z.looseObject({

@@ -173,7 +173,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     predictions: Object.fromEntries(tally.predictions.accuracies().map(({ name, ...of }) => [name, of])),
     calls: tally.calls,
     prediction_accuracy: tally.predictions.overall().accuracy,
-    by_part: parts.result(),
+    by_part: yield* parts.result(),
     by_level: yield* byName(first.tasks, input.levels, ks, stopped),
     by_scenario: yield* byName(first.tasks, input.scenarios, ks, stopped),
     value: values.result(input.judge),

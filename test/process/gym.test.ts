@@ -271,6 +271,9 @@ describe('an environment of rollout gym', { timeout: 480_000 }, () => {
       tasks: [SHOP_TASK, { ...SHOP_TASK, id: 'broken' }],
       agent: { prompt: 'You keep the shop {{task.id}}.', tools: [{ builtin: ['files'] }], answer: { tag: 'final' } },
       world: { kind: 'module', module: 'shop.world.ts' },
+      batch: {
+        mix: [{ share: '50%' }, { name: 'cool', share: '50%', sampling: { temperature: 0, extra: { top_k: 4 } } }],
+      },
     });
     gym = await Gym.start(workspace, file);
   });
@@ -284,6 +287,27 @@ describe('an environment of rollout gym', { timeout: 480_000 }, () => {
     toolText.parse((await gym.send('POST', `/sessions/${session}/tools/${tool}`, args)).body);
   const verify = async (session: string, body: JsonObject = {}): Promise<z.infer<typeof verifiedSession>> =>
     verifiedSession.parse((await gym.send('POST', `/sessions/${session}/verify`, body)).body);
+
+  it('has the part of the mix that the request names, that of its row, or the next one', async () => {
+    const partOf = async (request: JsonObject): Promise<unknown> => {
+      const { part, sampling } = seededSession.parse(
+        (await gym.send('POST', '/seed_session', { task_id: 'shop', ...request })).body,
+      );
+      return part === 'cool' ? [part, sampling] : part;
+    };
+    const cool = ['cool', { temperature: 0, top_k: 4 }];
+    assert.deepEqual(await partOf({ part: 'cool' }), cool);
+    const rows = [await partOf({ _ng_rollout_index: 0 }), await partOf({ _ng_rollout_index: 1 })];
+    assert.deepEqual(
+      new Set(rows.map((row) => JSON.stringify(row))),
+      new Set([JSON.stringify('1'), JSON.stringify(cool)]),
+    );
+    assert.deepEqual(await partOf({ _ng_rollout_index: 0 }), rows[0], 'a row keeps its part');
+    assert.deepEqual([await partOf({}), await partOf({})], rows, 'the first and the second attempt');
+    const unknown = await gym.send('POST', '/seed_session', { task_id: 'shop', part: 'hot' });
+    assert.equal(unknown.status, 422);
+    assert.match(JSON.stringify(unknown.body), /no part .*hot.*Its parts are 1, cool/);
+  });
 
   it('has the messages and tools of an agent, its world, and its verdict', async () => {
     const { session_id: session, messages, tools } = await seed();

@@ -4,11 +4,12 @@ import { type Launch, launch } from '../../client/launch.ts';
 import { launchHeld } from '../../client/launchHeld.ts';
 import { submissionMeters } from '../../client/simulation/meters.ts';
 import { readBatch, sandboxMode } from '../../client/submitFile.ts';
-import { estimateText } from '../../client/text/estimateText.ts';
+import { estimateText, partsText } from '../../client/text/estimateText.ts';
 import { StudioError } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
 import { SANDBOX_MODES } from '../../config/schema/sandboxSection.ts';
 import { formatProblem } from '../../config/source/problem.ts';
+import { plannedParts } from '../../config/submission/mixPlan.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
 import { ENTRY } from '../../protocol/entry.ts';
 import { compileCondition } from '../../trace/query.ts';
@@ -130,8 +131,9 @@ export const run: Command = {
     for (const { text } of await submissionMeters(built.submission, context.env, context.signal)) context.log(text);
     if (connecting === undefined) {
       const estimated = await estimate();
-      if (context.json) context.printJson({ estimate: estimated, warnings });
-      else context.print(estimateText(estimated));
+      const parts = await plannedParts(built.submission, built.tasks);
+      if (context.json) context.printJson({ estimate: estimated, ...(parts.length === 0 ? {} : { parts }), warnings });
+      else context.print([estimateText(estimated), ...partsText(parts)].join('\n'));
       return 0;
     }
     const group = groupsOf(forTrainer, section);

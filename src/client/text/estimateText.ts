@@ -1,6 +1,8 @@
 import { plural } from '../../common/text.ts';
 import { compact } from '../../common/units.ts';
 import type { Estimate, ModelEstimate } from '../../config/estimate.ts';
+import { type PlannedPart, samplingText } from '../../config/submission/mixPlan.ts';
+import { table } from './table.ts';
 
 /** Renders what a batch will use before it runs. */
 export function estimateText({ tasks, attempts, agent, judge, cost, at_least: atLeast }: Estimate): string {
@@ -18,4 +20,16 @@ export function estimateText({ tasks, attempts, agent, judge, cost, at_least: at
 function modelText({ calls, input_tokens: input, output_tokens: output, cost }: ModelEstimate): string {
   const worth = cost === undefined ? '' : `, cost ${cost.toFixed(2)}`;
   return `${plural(calls, 'call')}, ${compact(input)} in, ${compact(output)} out${worth}`;
+}
+
+/** Renders the parts of the mix of a batch before it runs; nothing without a mix. */
+export function partsText(parts: readonly PlannedPart[]): string[] {
+  if (parts.length === 0) return [];
+  const rows = parts.map(({ name, attempts, sampling, prompt }) => [
+    name,
+    String(attempts),
+    prompt === undefined ? "the agent's" : (prompt ?? 'its own'),
+    samplingText(sampling),
+  ]);
+  return ['', table([['part', 'attempts', 'prompt', 'sampling'], ...rows], [1])];
 }

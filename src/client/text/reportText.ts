@@ -99,16 +99,18 @@ function groupTable(by: string, groups: readonly (readonly [string, TaskGroup])[
 function partTable(parts: readonly (readonly [string, Report['by_part'][string]])[]): string {
   return table(
     [
-      ['part', 'attempts', 'passed', 'rate', 'tokens'],
-      ...parts.map(([name, { attempts, scored, passed, tokens }]) => [
+      ['part', 'attempts', 'passed', 'rate', 'reward', 'interval', 'tokens'],
+      ...parts.map(([name, { attempts, scored, passed, mean, interval, tokens }]) => [
         name,
         String(attempts),
         `${passed}/${scored}`,
         rate(scored === 0 ? null : passed / scored),
+        rate(mean),
+        interval === null ? '' : `${rate(interval[0])} to ${rate(interval[1])}`,
         compact(tokens / attempts),
       ]),
     ],
-    [1, 2, 3, 4],
+    [1, 2, 3, 4, 5, 6],
   );
 }
 

@@ -5,10 +5,13 @@ import { expects, fault, listOf, share, text } from './values.ts';
 
 const NAME = expects('a name of at most 40 letters, digits, `-`, `_` and `.`', 'short');
 
+export const PART_NAME = /^[A-Za-z0-9][\w.-]{0,39}$/;
+export const MAX_PARTS = 20;
+
 const part = z.strictObject({
   name: z
     .string(NAME)
-    .regex(/^[A-Za-z0-9][\w.-]{0,39}$/, NAME)
+    .regex(PART_NAME, NAME)
     .optional()
     .describe('Name of the part in lists, reports, and filters. Default: its number in the list.'),
   share: share('25%').describe('Share of the attempts of each task that are of this part. All add up to 100%.'),
@@ -28,7 +31,7 @@ export const SHARE_UNITS = 1_000_000;
 
 export const mixSection = listOf(part, 'a list of parts, each with `share`', '[{ share: 100% }]')
   .min(1, expects('a list of at least one part', '[{ share: 100% }]'))
-  .max(20, expects('a list of at most 20 parts', '[{ share: 100% }]'))
+  .max(MAX_PARTS, expects(`a list of at most ${MAX_PARTS} parts`, '[{ share: 100% }]'))
   .superRefine((parts, context) => {
     const names = parts.map((each, index) => partName(each, index));
     for (const [index, name] of names.entries())

@@ -2,12 +2,14 @@
 import { randomBytes } from 'node:crypto';
 import { deferred } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
+import { partAt, type SubmittedPart, withPart } from '../../config/submission/mix.ts';
 import type { Submission } from '../../config/submission.ts';
 import { DEFAULT_SANDBOX } from '../../config/submission.ts';
 import type { AskLive } from '../../rerun/drive/drive.ts';
 import { type MakeEnvironment, withTemporaryEnvironment } from '../../rerun/temporaryEnvironment.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 import { makeWorkDirectory, removeWorkDirectory } from '../../worker/run/workDirectory.ts';
+import type { SeedSession } from '../shapes.ts';
 import { GymSession } from './session.ts';
 
 /** Open sessions: each may have processes. */
@@ -45,6 +47,8 @@ export class Environments {
   readonly #options: EnvironmentsOptions;
   readonly #open = new Map<string, Entry>();
   readonly #ending = new Set<Promise<void>>();
+  /** In a batch with a mix: how many sessions of each task were seeded without a number. */
+  readonly #seeded = new Map<string, number>();
   #opening = 0;
   #closed = false;
   #close: () => void = () => undefined;
@@ -60,17 +64,19 @@ export class Environments {
     return this.#open.size;
   }
 
-  /** Opens the environment of a task. Throws StudioError, `config` if a tool or the world cannot be opened. */
-  async seed(id: string, signal: AbortSignal): Promise<GymSession> {
-    const { submission, taskOf, readBlob, ask, hidden, log } = this.#options;
-    refuseUnplayable(submission);
+  /** Opens the environment of a task, and of its part of the mix. Throws StudioError, `config` if a tool or the world cannot be opened. */
+  async seed(request: SeedSession, signal: AbortSignal): Promise<GymSession> {
+    const { submission: whole, taskOf, readBlob, ask, hidden, log } = this.#options;
+    refuseUnplayable(whole);
     if (this.#open.size + this.#opening >= MAX_SESSIONS)
       throw new StudioError('unavailable', `${MAX_SESSIONS} sessions are open.`, {
         hint: 'End sessions with DELETE /sessions/<id>.',
       });
     this.#opening += 1;
     try {
-      const task = await taskOf(id);
+      const task = await taskOf(request.task_id);
+      const part = this.#partOf(request);
+      const submission = part === undefined ? whole : withPart(whole, part);
       const { environment, work } = await this.#placeOf();
       const directory = await makeWorkDirectory(work, task, readBlob);
       const { sandbox = DEFAULT_SANDBOX } = submission;
@@ -85,7 +91,16 @@ export class Environments {
       let session: GymSession;
       try {
         session = await GymSession.open(
-          { id: randomBytes(16).toString('hex'), submission, task, environment: own, ask, log, remove },
+          {
+            id: randomBytes(16).toString('hex'),
+            submission,
+            part: part?.name,
+            task,
+            environment: own,
+            ask,
+            log,
+            remove,
+          },
           signal,
         );
       } catch (error) {
@@ -101,6 +116,24 @@ export class Environments {
     } finally {
       this.#opening -= 1;
     }
+  }
+
+  /** Throws StudioError `usage` for a part that the batch does not have. */
+  #partOf({ task_id: task, part: name, _ng_rollout_index: index }: SeedSession): SubmittedPart | undefined {
+    const { submission } = this.#options;
+    const { mix } = submission;
+    if (name !== undefined) {
+      const part = mix?.find((one) => one.name === name);
+      if (part !== undefined) return part;
+      throw new StudioError('usage', `The batch has no part ${JSON.stringify(name)}.`, {
+        hint: mix === undefined ? 'It has no `mix`.' : `Its parts are ${mix.map((one) => one.name).join(', ')}.`,
+      });
+    }
+    if (mix === undefined) return undefined;
+    if (index !== undefined) return partAt(submission, task, index + 1);
+    const place = (this.#seeded.get(task) ?? 0) + 1;
+    this.#seeded.set(task, place);
+    return partAt(submission, task, place);
   }
 
   /** Runs a call of a session, which does not end meanwhile. Throws `not_found` if there is no such session. */

@@ -5,6 +5,7 @@ import { seedOf } from '../../common/hash.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import { Serial } from '../../common/serial.ts';
 import { DEFAULTS } from '../../config/defaults.ts';
+import { sentSampling } from '../../config/submission/mixPlan.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { CallOutcome } from '../../rerun/callTool.ts';
 import { callOnce } from '../../rerun/callTool.ts';
@@ -33,6 +34,8 @@ export interface SessionOptions {
   readonly id: string;
   /** With the values of `${env:…}`. */
   readonly submission: Submission;
+  /** Name of its part of the mix, which `submission` already follows. */
+  readonly part?: string | undefined;
   readonly task: TaskRecord;
   readonly environment: ToolEnvironment;
   readonly ask: AskLive;
@@ -114,10 +117,12 @@ export class GymSession {
 
   /** What an agent sees first. */
   get seeded(): SeededSession {
+    const { part, submission } = this.#options;
     return {
       session_id: this.id,
       messages: toChatMessages(this.#messages, []).map(jsonOf),
       tools: toChatTools([...this.#tools.values()].map(({ spec }) => spec)).map(jsonOf),
+      ...(part === undefined ? {} : { part, sampling: sentSampling(submission.agent.model.sampling) }),
     };
   }
 

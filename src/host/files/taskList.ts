@@ -6,6 +6,7 @@ import { type Estimate, UsageEstimate } from '../../config/estimate.ts';
 import type { Files } from '../../config/files.ts';
 import { loadBatch } from '../../config/load.ts';
 import { mostAttempts } from '../../config/schema/attemptsSection.ts';
+import { partName } from '../../config/schema/mixSection.ts';
 import { hasErrors, type Problem } from '../../config/source/problem.ts';
 
 interface TaskLocation {
@@ -27,6 +28,8 @@ export interface TaskList {
   readonly tasks: readonly TaskLocation[];
   /** Whether these are all tasks of the dataset. */
   readonly complete: boolean;
+  /** Parts of the mix, with their shares from 0 to 1. Empty without one. */
+  readonly parts: readonly { readonly name: string; readonly share: number }[];
   /** What one attempt of each of these tasks will use. */
   readonly estimate: Estimate;
 }
@@ -56,6 +59,7 @@ export async function taskList(files: Files, path: string, max: number): Promise
     rules: value.world?.file.perturb.map(({ name }) => name) ?? [],
     tasks,
     complete,
+    parts: (value.file.mix ?? []).map((part, index) => ({ name: partName(part, index), share: part.share })),
     estimate: usage.result(1),
   };
 }

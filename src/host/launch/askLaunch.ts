@@ -59,7 +59,13 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
     const { list } = loaded;
     return {
       list,
-      facts: { tasks: list.tasks.length, complete: list.complete, attempts: list.attempts, estimate: list.estimate },
+      facts: {
+        tasks: list.tasks.length,
+        complete: list.complete,
+        attempts: list.attempts,
+        estimate: list.estimate,
+        parts: list.parts,
+      },
     };
   };
   const selectedFile = (): vscode.Uri => {

@@ -30,6 +30,8 @@ export interface FileFacts {
   readonly attempts: number;
   /** What one attempt of each task will use. */
   readonly estimate?: Estimate;
+  /** Parts of the mix, with their shares from 0 to 1. */
+  readonly parts?: readonly { readonly name: string; readonly share: number }[];
 }
 
 const FIRST_TASKS = 10;
@@ -78,7 +80,12 @@ export function attemptChoices(
   const counts = ATTEMPT_COUNTS.filter((count) => count !== facts.attempts);
   const lastAttempts = last?.attempts;
   return [
-    { label: String(facts.attempts), description: `from the file${uses(facts.attempts)}`, value: { kind: 'file' } },
+    {
+      label: String(facts.attempts),
+      description: `from the file${uses(facts.attempts)}`,
+      ...partsDetail(facts),
+      value: { kind: 'file' },
+    },
     ...counts.map(
       (count): Choice<AttemptChoice> => ({
         label: String(count),
@@ -109,6 +116,13 @@ function usesText({ estimate }: FileFacts, attempts: number): string {
   const total = agent.input_tokens + agent.output_tokens + (judge?.input_tokens ?? 0) + (judge?.output_tokens ?? 0);
   const worth = cost === undefined ? '' : `, cost ${(cost * share).toFixed(2)}`;
   return ` · about ${compact(Math.round(total * share))} tokens${worth}`;
+}
+
+/** Says into which parts the attempts are divided. */
+function partsDetail({ parts = [] }: FileFacts): { readonly detail?: string } {
+  if (parts.length === 0) return {};
+  const all = parts.map(({ name, share }) => `${name} ${Number((100 * share).toFixed(1))}%`);
+  return { detail: `Parts of the mix: ${all.join(', ')}` };
 }
 
 /** Returns the choices for a world that injects faults by these rules. */

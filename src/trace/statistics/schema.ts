@@ -14,6 +14,14 @@ const byK = <T extends z.ZodType>(value: T) => z.record(z.string().regex(/^[1-9]
 /** `tasks`: how many tasks have attempts with this cause. */
 const causeShare = z.object({ kind: z.enum(CAUSE_KINDS), attempts: int, tasks: int });
 const share = z.object({ attempts: int, passed: int });
+const partShare = z.object({
+  attempts: int,
+  scored: int,
+  passed: int,
+  tokens: int,
+  mean: z.number().nullable().default(null),
+  interval: interval.nullable().default(null),
+});
 
 /** injected = recovered + worked_around + repeated + gave_up + open. */
 const ruleShare = faultCounts.extend({ open: int, attempts: int, passed: int });
@@ -130,10 +138,10 @@ export const reportSchema = z.object({
   /** How the agents' calls ended (see `toolCalls/rated.ts`). null: none was recorded. */
   calls: z.object({ made: int, succeeded: int, valid: int }).nullable().default(null),
   /**
-   * Attempts that have started, by the part of the mix of the batch. `tokens`: of the rollouts that count. Empty
-   * without a mix.
+   * Attempts that have started, by the part of the mix of the batch. `tokens`: of the rollouts that count. `mean`: of
+   * their rewards, with an interval over tasks (see `intervals`). Empty without a mix.
    */
-  by_part: z.record(z.string(), z.object({ attempts: int, scored: int, passed: int, tokens: int })).default({}),
+  by_part: z.record(z.string(), partShare).default({}),
   /** Empty unless tasks have levels. */
   by_level: z.record(z.string(), taskGroup),
   /** Empty unless tasks name scenarios of their world. */

@@ -54,6 +54,16 @@ describe('the number of attempts', () => {
     assert.equal(attemptChoices(desk, { tasks: { kind: 'all' }, attempts: 5 }).at(-1)?.description, 'last time 5');
   });
 
+  test('says which parts a mix has', () => {
+    const parts = [
+      { name: '1', share: 0.875 },
+      { name: 'short', share: 0.125 },
+    ];
+    const [file, one] = attemptChoices({ ...desk, parts }, undefined);
+    assert.deepEqual([file?.detail, one?.detail], ['Parts of the mix: 1 87.5%, short 12.5%', undefined]);
+    assert.equal(attemptChoices({ ...desk, parts: [] }, undefined)[0]?.detail, undefined);
+  });
+
   test('accepts a whole number from 1', () => {
     assert.equal(attemptsProblem('16'), undefined);
     for (const text of ['', '0', '-1', '1.5', '1e3', 'many', '100001'])

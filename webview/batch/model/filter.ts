@@ -36,6 +36,7 @@ const TEXT_FIELDS: Readonly<Record<string, TextField>> = {
   verdicts: (row) => [isDisputed(row) ? 'disagree' : undefined],
   rollout: (row) => [row.rollout],
   level: (_row, task) => [task?.level === undefined ? undefined : String(task.level)],
+  part: ({ progress }) => [progress.part],
   scenario: (_row, task) => [scenarioOfTask(task)],
   question: (_row, task) => [task?.question],
 };
@@ -55,7 +56,7 @@ const NUMBER_FIELDS: Readonly<Record<string, NumberField>> = {
 export const FILTER_FIELDS: readonly string[] = [...Object.keys(TEXT_FIELDS), ...Object.keys(NUMBER_FIELDS)];
 
 /** Fields with a fixed list of values, which must be typed in full. */
-const WHOLE = new Set(['outcome', 'level', 'rollout', 'verdicts']);
+const WHOLE = new Set(['outcome', 'level', 'part', 'rollout', 'verdicts']);
 const PART = /^([a-z]+)\s*(:|>=|<=|>|<)\s*(.*)$/s;
 const CEL_ROOTS = 'step|attempt|reward|status|agent|task|tool|message|usage|world|event|verdicts';
 const CEL = new RegExp(String.raw`==|!=|&&|\|\||^[!(\s]*(?:${CEL_ROOTS})\s*(?:[.[<>=]|\s(?:in|<|>))|^has\(`);

@@ -11,6 +11,7 @@ import { CausesPanel } from './causesPanel.tsx';
 import { FaultsPanel } from './faultsPanel.tsx';
 import { OutcomesPanel } from './outcomesPanel.tsx';
 import { Panel } from './panel.tsx';
+import { PartsPanel, PartsStrip } from './partsPanel.tsx';
 import { type Curve, curveOf, PassPanel } from './passPanel.tsx';
 import { PredictionsPanel } from './predictionsPanel.tsx';
 import { RatesPanel } from './ratesPanel.tsx';
@@ -34,12 +35,18 @@ export function Panels({ view, page, onOpen }: PanelsProps) {
   const limit = tokenLimitOf(report, data.definition?.tokenLimit, ended);
   const curve = curveOf(report, view.width);
   if (page <= 640)
-    return <Numbers report={report} flow={flow} causes={causes} limit={limit} curve={curve} ended={ended} />;
+    return (
+      <>
+        <Numbers report={report} flow={flow} causes={causes} limit={limit} curve={curve} ended={ended} />
+        <PartsStrip view={view} parts={report.by_part} />
+      </>
+    );
   // What has no value is not drawn. While the batch runs, the others hold the place of what can still come.
   const hasPass = curve.points.length > 0 || (report.scored > 0 && report.why['pass_at'] !== undefined);
   const hasRun = !ended || flow !== undefined || report.ms !== null || report.tokens !== null || report.cost !== null;
   const hasCauses = !ended || causes.ended > 0;
   const hasOutcomes = Object.keys(report.by_outcome).length > 0;
+  const hasParts = Object.keys(report.by_part).length > 0;
   const hasFaults = Object.keys(report.by_rule).length > 0;
   const hasRates = Object.keys(report.rates).length > 0;
   const hasPredictions = Object.keys(report.predictions).length > 0;
@@ -51,6 +58,7 @@ export function Panels({ view, page, onOpen }: PanelsProps) {
         <RunPanel flow={flow} samples={samples} server={data.server} report={report} limit={limit} ended={ended} />
       )}
       {report.value !== null && <ValuesPanel value={report.value} />}
+      {hasParts && <PartsPanel view={view} parts={report.by_part} />}
       {hasOutcomes && <OutcomesPanel outcomes={report.by_outcome} />}
       {hasFaults && <FaultsPanel rules={report.by_rule} />}
       {hasRates && <RatesPanel rates={report.rates} />}

@@ -133,6 +133,7 @@ page('pods-released', { options: { pods: true, state: 'paused', released: true }
 page('faults', { options: { state: 'ended', tasks: 40, attempts: 8, faults: true } });
 page('faults-running', { options: { faults: true } });
 page('outcomes', { options: { state: 'ended', tasks: 40, attempts: 8, outcomes: true } });
+page('mix', { options: { state: 'ended', tasks: 40, attempts: 8, mix: true } });
 page('rates', { options: { state: 'ended', tasks: 40, attempts: 8, rates: true } });
 page('bench', { options: { state: 'ended', tasks: 42, attempts: 1, bench: true } });
 page('all-panels', {

@@ -38,6 +38,8 @@ export interface BatchOptions {
   readonly rates?: boolean;
   /** Whether it is AgentWorldBench. */
   readonly bench?: boolean;
+  /** Whether the batch has a mix. */
+  readonly mix?: boolean;
   /** Whether its world has a shadow. */
   readonly predictions?: boolean;
   /** Whether a judge and a person judged attempts later. */
@@ -257,6 +259,9 @@ function rowOf({ task, index, attempt, options, random, now }: Cell): RolloutRow
           ...(options.faults === true ? faultsOf(state === 'ended', end.passed === true, attempt) : {}),
           ...(options.outcomes === true && state === 'ended' && end.status === 'done'
             ? { world_outcome: end.passed === true ? 'complete' : FAILED[(index + attempt) % FAILED.length] }
+            : {}),
+          ...(options.mix === true
+            ? { part: attempt % 4 === 0 ? 'short-prompt' : attempt % 4 === 1 ? 'cold' : '1' }
             : {}),
           ...(options.rates === true && state === 'ended' ? { rates: RATES } : {}),
           ...(options.bench === true && state === 'ended' && end.status === 'done'

@@ -3,13 +3,19 @@ import { type CodeAction, CodeActionKind, type Range } from 'vscode-languageserv
 import { fileKind } from '../../../common/fileKinds.ts';
 import { basename, dirname, joinPath, relative } from '../../../config/paths.ts';
 import { isPromptPath } from '../../../config/prompt.ts';
+import { MAX_PARTS, PART_NAME } from '../../../config/schema/mixSection.ts';
 import type { Path } from '../../../config/source/parse.ts';
 import { lspRange } from '../../workspace/text.ts';
 import { valueAt } from '../../workspace/valueAt.ts';
 import type { Workspace } from '../../workspace.ts';
 import { change, create, edit } from './edits.ts';
 
-const PROMPTS: readonly Path[] = [['prompt'], ['user', 'prompt'], ['scorer', 'rubric']];
+const PROMPTS: readonly Path[] = [
+  ['prompt'],
+  ['user', 'prompt'],
+  ['scorer', 'rubric'],
+  ...Array.from({ length: MAX_PARTS }, (_, part): Path => ['mix', part, 'prompt']),
+];
 
 export async function refactorings(workspace: Workspace, path: string, range: Range): Promise<CodeAction[]> {
   return [...(await extractPrompt(workspace, path, range)), ...(await addToBatch(workspace, path, range))];
@@ -33,10 +39,7 @@ async function extractPrompt(workspace: Workspace, path: string, { start }: Rang
     const keyStart = lspRange(key).start;
     const place = lspRange(whole);
     if (start.line < keyStart.line || start.line > place.end.line) continue;
-    const name =
-      at[0] === 'prompt'
-        ? basename(path).replace(/\.\w+\.\w+$/, '')
-        : `${basename(path).replace(/\.\w+\.\w+$/, '')}-${at.at(-1) === 'rubric' ? 'rubric' : 'user'}`;
+    const name = `${basename(path).replace(/\.\w+\.\w+$/, '')}${endingOf(at, parsed.value)}`;
     const file = await unusedPath(workspace, joinPath(dirname(path), `../prompts/${name}`), '.md');
     const written = relative(dirname(path), file);
     return [
@@ -51,6 +54,15 @@ async function extractPrompt(workspace: Workspace, path: string, { start }: Rang
     ];
   }
   return [];
+}
+
+/** Returns how the name of a prompt's file ends, to tell it from others of the same YAML file. */
+function endingOf(at: Path, value: unknown): string {
+  const [root, index] = at;
+  if (root === 'prompt') return '';
+  if (root !== 'mix' || typeof index !== 'number') return root === 'scorer' ? '-rubric' : '-user';
+  const name = valueAt(value, ['mix', index, 'name']);
+  return `-${typeof name === 'string' && PART_NAME.test(name) ? name : `part-${index + 1}`}`;
 }
 
 /** Adds the agent to a new batch, or replaces the agent of an existing one. */

@@ -60,6 +60,7 @@ describe('the list of a batch’s tasks', () => {
       attempts: 4,
       target: 'local',
       rules: [],
+      parts: [],
       complete: true,
       estimate: {
         tasks: 3,

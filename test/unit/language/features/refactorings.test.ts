@@ -45,6 +45,26 @@ describe('refactorings', () => {
       [],
     );
   });
+  it("move the prompt of a part of the mix into a file with the part's name", async () => {
+    const file = '/w/batches/mixed.batch.yaml';
+    const batch = (part: string): string =>
+      'version: 1\nagent: ../agents/desk.agent.yaml\ndataset: { file: ../data/tasks.jsonl }\nscorer: { kind: exact }\n' +
+      `mix:\n  - { share: 50% }\n  - { share: 50%, ${part}prompt: Be short. }\n`;
+    for (const [part, name] of [
+      ['name: brief, ', 'mixed-brief'],
+      ['', 'mixed-part-2'],
+    ] as const) {
+      const [extract] = await actionsAt(file, batch(part), 'Be short');
+      assert.deepEqual(extract, {
+        title: `Extract the prompt to ../prompts/${name}.md`,
+        changes: [
+          'create',
+          [`file:///w/prompts/${name}.md`, 'Be short.\n'],
+          ['file:///w/batches/mixed.batch.yaml', `../prompts/${name}.md`],
+        ],
+      });
+    }
+  });
   it('pick an unused name', async () => {
     const file = '/w/agents/desk.agent.yaml';
     const [extract] = await actionsAt(file, (DESK[file] ?? '').replace('"../prompts/desk.md"', 'Go on.'), 'Go on');
