@@ -64,7 +64,10 @@ export class Environments {
     return this.#open.size;
   }
 
-  /** Opens the environment of a task, and of its part of the mix. Throws StudioError, `config` if a tool or the world cannot be opened. */
+  /**
+   * Opens the environment of a task, and of its part of the mix. Throws StudioError, `config` if a tool or the world
+   * cannot be opened.
+   */
   async seed(request: SeedSession, signal: AbortSignal): Promise<GymSession> {
     const { submission: whole, taskOf, readBlob, ask, hidden, log } = this.#options;
     refuseUnplayable(whole);

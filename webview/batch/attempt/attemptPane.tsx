@@ -214,6 +214,7 @@ export function AttemptSheet({ view, actions }: PaneProps) {
             `${count(row.progress.steps)} ${nounFor(row.progress.steps, 'step')}`,
             row.progress.ms === undefined ? undefined : duration(row.progress.ms),
             `${compact(row.progress.input_tokens + row.progress.output_tokens)} tokens`,
+            row.progress.part === undefined ? undefined : `part ${row.progress.part}`,
           ]
             .filter((each) => each !== undefined)
             .join(' · ')}

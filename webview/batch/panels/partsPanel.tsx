@@ -39,7 +39,7 @@ export function PartsPanel({ view, parts }: PartsPanelProps) {
                 <td>{rateOf(part)}</td>
                 <td>
                   {part.mean?.toFixed(2) ?? '–'}
-                  {part.interval !== null && <i> ±{half(part.interval)}</i>}
+                  {part.interval !== null && <span class="part-range"> ±{half(part.interval)}</span>}
                 </td>
                 <td>{compact(part.tokens / part.attempts)}</td>
               </tr>
