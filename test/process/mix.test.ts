@@ -47,10 +47,8 @@ test('each task has the parts of the mix, which decide sampling and prompt, and 
     batch: `attempts: 8\n${MIX}`,
   });
   const dry = await bench.rollout(['run', file, '--dry-run']);
-  assert.match(
-    dry.stdout,
-    /part +attempts +prompt +sampling\n1 +18 +the agent's +temperature 1, top_k 4\nshort +6 +short\.md +temperature 0\.5\n/,
-  );
+  assert.match(dry.stdout, /part +attempts +prompt +sampling\n1 +18 +the agent's +temperature 1, top_k 4\n/);
+  assert.match(dry.stdout, /\nshort +6 +short\.md +temperature 0\.5\n/);
   const { code, stdout, stderr } = await bench.rollout(['run', file]);
   assert.equal(code, 0, stderr);
   assert.deepEqual(tally(callsOf(model)), { 'Do as you are told. 1 4': 18, 'Be short. 0.5 -': 6 });
@@ -61,10 +59,8 @@ test('each task has the parts of the mix, which decide sampling and prompt, and 
       1: 6,
       short: 2,
     });
-  assert.match(
-    stdout,
-    /part +attempts +passed +rate +reward +interval +tokens\n1 +18 +18\/18 +1\.000 +1\.000 +1\.000 to 1\.000 .*\nshort +6 +0\/6 +0\.000 +0\.000 +0\.000 to 0\.000 /,
-  );
+  assert.match(stdout, /part +attempts +passed +rate +reward +interval +tokens\n/);
+  assert.match(stdout, /\n1 +18 +18\/18 +1\.000 +1\.000 +1\.000 to 1\.000 .*\nshort +6 +0\/6 +0\.000 +0\.000 /);
 
   const short = rows.find(({ progress }) => progress.part === 'short')!;
   const events = await bench.events(short.rollout);
