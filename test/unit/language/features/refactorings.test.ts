@@ -48,8 +48,8 @@ describe('refactorings', () => {
   it("move the prompt of a part of the mix into a file with the part's name", async () => {
     const file = '/w/batches/mixed.batch.yaml';
     const batch = (part: string): string =>
-      'version: 1\nagent: ../agents/desk.agent.yaml\ndataset: { file: ../data/tasks.jsonl }\nscorer: { kind: exact }\n' +
-      `mix:\n  - { share: 50% }\n  - { share: 50%, ${part}prompt: Be short. }\n`;
+      'version: 1\nagent: ../agents/desk.agent.yaml\ndataset: { file: ../data/tasks.jsonl }\n' +
+      `scorer: { kind: exact }\nmix:\n  - { share: 50% }\n  - { share: 50%, ${part}prompt: Be short. }\n`;
     for (const [part, name] of [
       ['name: brief, ', 'mixed-brief'],
       ['', 'mixed-part-2'],
