@@ -7,8 +7,9 @@ import { appendAll } from './append.ts';
 /** Maximum number of appends per transaction. */
 const GROUP = 512;
 /**
- * Minimum time between commits while few appends are waiting. An append after a pause is committed immediately. With
- * many separate ones, each would need its own sync, which is the largest cost.
+ * Minimum time between commits while few appends are waiting. An append after a pause is committed immediately, as is
+ * the end of a rollout, since a lane waits for it. With many separate ones, each would need its own sync, which is the
+ * largest cost.
  */
 const SPACING_MS = 10;
 /** This many appends, or events, justify a commit at any time. */
@@ -27,6 +28,7 @@ export class Appender {
   readonly #ended: () => void;
   #waiting: PendingAppend[] = [];
   #events = 0;
+  #ends = 0;
   #writing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #lastCommit = 0;
@@ -41,6 +43,7 @@ export class Appender {
     return new Promise((resolve, reject) => {
       this.#waiting.push({ request, resolve, reject });
       this.#events += request.events.length;
+      if (isEnding(request)) this.#ends += 1;
       this.#next();
     });
   }
@@ -57,7 +60,7 @@ export class Appender {
   #next(): void {
     if (this.#writing !== undefined || this.#waiting.length === 0) return;
     const isFull = this.#waiting.length >= MAX_WAITING_APPENDS || this.#events >= MAX_WAITING_EVENTS;
-    const wait = isFull ? 0 : this.#lastCommit + SPACING_MS - performance.now();
+    const wait = isFull || this.#ends > 0 ? 0 : this.#lastCommit + SPACING_MS - performance.now();
     if (wait <= 0) this.#start();
     else this.#timer ??= setTimeout(() => this.#start(), wait);
   }
@@ -87,7 +90,7 @@ export class Appender {
         if (result === undefined) reject(new StudioError('internal', 'An append got no result.'));
         else resolve(result);
       });
-      if (group?.some(({ request }) => request.events.at(-1)?.kind === 'rollout.end') === true) this.#ended();
+      if (group?.some(({ request }) => isEnding(request)) === true) this.#ended();
     } catch (error) {
       // Without a group the transaction could not start, so all waiting appends fail.
       for (const waiting of group ?? this.#nextGroup()) await this.#failed(waiting, error);
@@ -97,6 +100,7 @@ export class Appender {
   #nextGroup(): PendingAppend[] {
     const group = this.#waiting.splice(0, GROUP);
     this.#events = this.#waiting.reduce((sum, { request }) => sum + request.events.length, 0);
+    this.#ends = this.#waiting.filter(({ request }) => isEnding(request)).length;
     return group;
   }
 
@@ -117,4 +121,8 @@ export class Appender {
       reject(error);
     }
   }
+}
+
+function isEnding({ events }: AppendRequest): boolean {
+  return events.at(-1)?.kind === 'rollout.end';
 }

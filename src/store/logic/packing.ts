@@ -10,6 +10,8 @@ import { pack, textOf } from './events.ts';
 const ROUND = 32;
 /** Characters per compressed run, which readers unpack as a whole. */
 const PACKED_TEXT = 128 * 1024;
+/** Streams wait at most so long while rollouts end again and again: what runs has priority. */
+const LATEST_MS = 60_000;
 /** Freed space is returned after no rollout has ended for this long. */
 const IDLE_MS = 5000;
 /** Pauses for this multiple of its working time, so that requests have priority, unless a caller is waiting. */
@@ -34,6 +36,8 @@ export class Packer {
   readonly #sql: Sql;
   readonly #delayMs: number;
   #timer: NodeJS.Timeout | undefined;
+  /** When the first of the rollouts ended that wait. */
+  #since = 0;
   #idle: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
   /** Number of callers waiting for all streams to be packed. */
@@ -46,10 +50,14 @@ export class Packer {
     this.#delayMs = delayMs;
   }
 
-  /** Schedules packing after a rollout ended. */
+  /** Schedules packing after a rollout ended: when none has for a while. */
   schedule(): void {
-    if (this.#closed || this.#timer !== undefined) return;
+    if (this.#closed) return;
     clearTimeout(this.#idle);
+    const now = performance.now();
+    if (this.#timer === undefined) this.#since = now;
+    else if (now + this.#delayMs > this.#since + LATEST_MS) return;
+    clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       // A failure loses nothing: it is retried the next time.
