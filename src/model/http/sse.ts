@@ -1,11 +1,12 @@
 /**
  * Reads server-sent events as model endpoints use them: the `data` of each event. An empty line ends an event.
  * Endpoints put one JSON text on one `data:` line; several lines are joined, as the format requires. Bytes may be split
- * anywhere, even within a character: only whole lines are decoded, all that are there at once.
+ * anywhere, even within a character: only whole lines are decoded, each by itself, so that what is kept of one does not
+ * keep the others.
  */
 export class EventStreamReader {
   readonly #onData: (data: string) => void;
-  readonly #skim: (lines: string, at: number) => number;
+  readonly #skim: (lines: Buffer, at: number) => number;
   /** The bytes of a line that has not ended. */
   #rest: Buffer[] = [];
   #began = false;
@@ -15,7 +16,7 @@ export class EventStreamReader {
    * `skim` reads events that begin at a position of whole lines, if it knows them, and returns the position after them;
    * `onData` gets the others.
    */
-  constructor(onData: (data: string) => void, skim: (lines: string, at: number) => number = (_, at) => at) {
+  constructor(onData: (data: string) => void, skim: (lines: Buffer, at: number) => number = (_, at) => at) {
     this.#onData = onData;
     this.#skim = skim;
   }
@@ -26,49 +27,50 @@ export class EventStreamReader {
       this.#rest.push(bytes);
       return;
     }
-    const lines = bytes.subarray(0, end);
-    const text = this.#decode(this.#rest.length === 0 ? lines : Buffer.concat([...this.#rest, lines]));
+    const whole = bytes.subarray(0, end);
+    const lines = this.#rest.length === 0 ? whole : Buffer.concat([...this.#rest, whole]);
     this.#rest = end === bytes.length ? [] : [bytes.subarray(end)];
-    let at = 0;
-    while (at < text.length) {
+    let at = this.#start(lines);
+    while (at < lines.length) {
       if (this.#data === undefined) {
-        const after = this.#skim(text, at);
+        const after = this.#skim(lines, at);
         if (after > at) {
           at = after;
           continue;
         }
       }
-      const lineEnd = text.indexOf('\n', at);
-      this.#line(text, at, lineEnd > at && text.charCodeAt(lineEnd - 1) === CARRIAGE_RETURN ? lineEnd - 1 : lineEnd);
+      const lineEnd = lines.indexOf(LINE_FEED, at);
+      this.#line(lines, at, lineEnd);
       at = lineEnd + 1;
     }
   }
 
   /** Handles the end of the bytes. An event without its empty line still counts. */
   end(): void {
-    const text = this.#decode(Buffer.concat(this.#rest));
+    const line = Buffer.concat(this.#rest);
     this.#rest = [];
-    if (text !== '') this.#line(text, 0, text.endsWith('\r') ? text.length - 1 : text.length);
+    const at = this.#start(line);
+    if (at < line.length) this.#line(line, at, line.length);
     this.#dispatch();
   }
 
-  /** The stream may begin with a byte order mark. */
-  #decode(bytes: Buffer): string {
-    const text = bytes.toString('utf8');
-    if (this.#began) return text;
+  /** Returns where bytes begin: the stream may begin with a byte order mark. */
+  #start(bytes: Buffer): number {
+    if (this.#began) return 0;
     this.#began = true;
-    return text.startsWith('\uFEFF') ? text.slice(1) : text;
+    return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0;
   }
 
-  #line(text: string, from: number, to: number): void {
+  /** `end`: without its line feed. */
+  #line(lines: Buffer, from: number, end: number): void {
+    const to = end > from && lines[end - 1] === CARRIAGE_RETURN ? end - 1 : end;
     if (from === to) {
       this.#dispatch();
       return;
     }
     // Comments (`:`) keep the connection alive; `event`, `id`, and `retry` are not used here.
-    if (!text.startsWith('data:', from)) return;
-    const start = text.charCodeAt(from + 5) === SPACE ? from + 6 : from + 5;
-    const line = text.slice(start, to);
+    if (lines[from] !== LETTER_D || lines.toString('latin1', from, Math.min(from + 5, to)) !== 'data:') return;
+    const line = lines.toString('utf8', lines[from + 5] === SPACE && from + 5 < to ? from + 6 : from + 5, to);
     this.#data = this.#data === undefined ? line : `${this.#data}\n${line}`;
   }
 
@@ -83,3 +85,4 @@ export class EventStreamReader {
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
 const SPACE = 32;
+const LETTER_D = 100;

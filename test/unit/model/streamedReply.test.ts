@@ -100,6 +100,14 @@ describe('StreamedReply', () => {
     });
   }
 
+  it('keeps the order of short, long, and foreign texts that arrive together', () => {
+    const words = Array.from({ length: 2000 }, (_, n) => (n % 7 === 0 ? '漢字' : `${n} `).repeat(1 + ((n * n) % 40)));
+    const stream = words.map((content) => `data: ${JSON.stringify(chunk({ delta: { content } }))}\n\n`).join('');
+    const { answer, text } = read([Buffer.from(`${stream}data: [DONE]\n\n`)]);
+    assert.equal(text, words.join(''));
+    assert.deepEqual(answer.parts, [{ type: 'text', content: words.join('') }]);
+  });
+
   it('keeps everything before an error that comes together with it', () => {
     const error = { error: { message: 'EngineCore encountered an issue.', type: 'InternalServerError', code: 500 } };
     const words = [...WORDS, 'last'].map((content) => chunk({ delta: { content } }));
