@@ -8,7 +8,7 @@ import type { Browser, Page } from 'playwright-core';
 import { z } from 'zod';
 import { root } from '../../src/build/bundles.ts';
 import { inaccessible, loadAxe } from './support/accessible.ts';
-import { launchBrowser, type Served } from './support/browser.ts';
+import { FOR_LONG_COMPUTATIONS, launchBrowser, type Served } from './support/browser.ts';
 import { serveStories } from './support/stories.ts';
 import { unreadable } from './support/unreadable.ts';
 
@@ -50,7 +50,7 @@ let names: readonly string[] = [];
 
 before(
   async () => {
-    [served, browser] = await Promise.all([serveStories(out), launchBrowser()]);
+    [served, browser] = await Promise.all([serveStories(out), launchBrowser(FOR_LONG_COMPUTATIONS)]);
     const page = await browser.newPage();
     await page.goto(served.url);
     await page.waitForFunction('globalThis.stories !== undefined', undefined, { timeout: 60_000 });
