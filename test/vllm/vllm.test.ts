@@ -11,6 +11,7 @@ import { type Call, type Trajectory, textOf, toolCallsOf, toolUses } from './sup
 import { DeskBench, type Report } from './support/deskBench.ts';
 import { Engine } from './support/engine.ts';
 import { GaiaBench } from './support/gaiaBench.ts';
+import { describeNewWeights } from './support/newWeights.ts';
 import { deskTasks, endlessTask, scriptTasks } from './support/tasks.ts';
 
 const TASKS = 40;
@@ -32,7 +33,7 @@ const WELL_WRITTEN = /^<think>[^<]*<\/think>[^<]*(?:<tool_call>\n[^<\n]*\n<\/too
 const A_HANDFUL = 16;
 const MARKS = /<\/?think>|<\|im_end\|>/g;
 
-describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
+describe('a real vLLM', { timeout: 20 * 60_000 }, () => {
   let engine: Engine;
   let bench: DeskBench;
   const tasks = deskTasks(TASKS, 5);
@@ -512,6 +513,8 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       [],
     );
   });
+
+  describeNewWeights(() => engine);
 });
 
 const isOfWorld = ({ start }: Call): boolean => start.data.side === 'world';
