@@ -68,7 +68,8 @@ describe('completion', () => {
     assert.ok((await offered(AGENT, 'tools:\n  ¦')).includes('- module'));
   });
   it('offers keys of the selected kind', async () => {
-    assert.deepEqual(await offered('/w/x.batch.yaml', 'scorer: { kind: number, ¦ }'), ['abs', 'rel', 'name']);
+    const text = 'scorer: { kind: number, ¦ }';
+    assert.deepEqual(await offered('/w/x.batch.yaml', text), ['abs', 'rel', 'name', 'seconds']);
   });
   it('offers enum values', async () => {
     assert.deepEqual(await offered(AGENT, 'context: { overflow: ¦ }'), ['fail', 'drop_oldest', 'summarize']);
