@@ -9,6 +9,7 @@ import type { Grant } from '../../protocol/worker.ts';
 import type { BatchRecord, Lease, Store } from '../../store/store.ts';
 import type { Counters } from '../telemetry/counters.ts';
 import { Throttle } from '../throttle.ts';
+import { Gathering } from './gathering.ts';
 import { grantedTask, type TaskNeeds, taskNeeds } from './grantedTask.ts';
 import { breakpointsOf, type Hub } from './hub.ts';
 import type { PodEnrollment } from './podEnrollment.ts';
@@ -16,16 +17,6 @@ import type { WorkerSession } from './session.ts';
 
 /** Batches change often. Waiting workers do not notice this delay. */
 const LOOK_EVERY_MS = 50;
-/** A batch of which nothing runs begins after no group was requested for so long, but not later than the second one. */
-const GATHER_MS = { each: 20, most: 100 } as const;
-
-interface Gathering {
-  readonly since: number;
-  readonly until: number;
-  /** Set while lanes wait for it. */
-  timer: NodeJS.Timeout | undefined;
-}
-
 interface LeasingOptions {
   readonly store: Store;
   readonly hub: Hub;
@@ -44,24 +35,16 @@ export class Leasing {
   readonly #batches = new Map<string, Throttle>();
   /** Workers waiting for work by batch, in order of their requests. Some may have got work or disconnected since. */
   readonly #waiting = new Map<string, Set<WorkerSession>>();
-  /** Batches whose groups are gathered. */
-  readonly #gathered = new Map<string, Gathering>();
+  readonly #gathering = new Gathering((batch) => this.check(batch, true));
   #closed = false;
 
   constructor(options: LeasingOptions) {
     this.#options = options;
   }
 
-  /**
-   * Handles a request for a group, before it is stored. A trainer requests all groups of a step at once: beginning the
-   * first ones at that moment would take the processors from the requests for the others.
-   */
+  /** Handles a request for a group, before it is stored. */
   gather(batch: string): void {
-    const now = performance.now();
-    const before = this.#gathered.get(batch);
-    const isNew = before === undefined || (before.timer === undefined && before.until < now);
-    const { since, timer } = isNew ? { since: now, timer: undefined } : before;
-    this.#gathered.set(batch, { since, until: Math.min(now + GATHER_MS.each, since + GATHER_MS.most), timer });
+    this.#gathering.requested(batch);
   }
 
   /** Handles a worker's request for more rollouts. */
@@ -76,7 +59,7 @@ export class Leasing {
 
   /** Handles a change of the batch. `now`: there is likely work. */
   check(batch: string, now = false): void {
-    if (this.#gathered.get(batch)?.timer !== undefined) return; // it looks soon
+    if (this.#gathering.isWaiting(batch)) return; // it is checked after that
     if (this.#waiting.has(batch)) this.#throttle(batch).request(now);
   }
 
@@ -91,13 +74,12 @@ export class Leasing {
     this.#batches.get(batch)?.close();
     this.#batches.delete(batch);
     this.#waiting.delete(batch);
-    clearTimeout(this.#gathered.get(batch)?.timer);
-    this.#gathered.delete(batch);
+    this.#gathering.forget(batch);
   }
 
   close(): void {
     this.#closed = true;
-    for (const { timer } of this.#gathered.values()) clearTimeout(timer);
+    this.#gathering.close();
     for (const throttle of this.#batches.values()) throttle.close();
   }
 
@@ -133,26 +115,9 @@ export class Leasing {
     }
   }
 
-  /** Whether the lanes of a batch wait for the rest of its groups. It is looked at again after that. */
+  /** Whether the lanes of a batch wait for the rest of its groups. */
   #isGathering({ row: { batch, counts, state } }: BatchRecord): boolean {
-    const gathering = this.#gathered.get(batch);
-    if (gathering === undefined) return false;
-    const isOver = gathering.until <= performance.now() || state === 'ended' || counts.running + counts.held > 0;
-    if (!isOver) this.#waitForGroups(batch, gathering);
-    return !isOver;
-  }
-
-  #waitForGroups(batch: string, gathering: Gathering): void {
-    gathering.timer ??= setTimeout(
-      () => {
-        const now = this.#gathered.get(batch);
-        if (now === undefined) return;
-        now.timer = undefined;
-        if (now.until > performance.now()) this.#waitForGroups(batch, now);
-        else this.check(batch, true);
-      },
-      Math.max(1, gathering.until - performance.now()),
-    );
+    return state !== 'ended' && counts.running + counts.held === 0 && this.#gathering.wait(batch);
   }
 
   async #waitingFor(batch: string): Promise<WorkerSession[]> {
