@@ -50,7 +50,10 @@ export class ChunkTemplate {
     return next;
   }
 
-  /** Returns the text of a chunk that is like the last one which was learned; undefined for any other chunk. */
+  /**
+   * Returns the text of a chunk that is like the last one which was learned; undefined for any other chunk. It may have
+   * come in other lines than `skim` knows, such as with CRLF.
+   */
   match(data: string): { readonly field: TextField; readonly text: string } | undefined {
     const before = this.#before;
     const after = this.#after;

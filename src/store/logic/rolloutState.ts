@@ -1,4 +1,5 @@
 import { StudioError } from '../../common/errors.ts';
+import { newIds } from '../../common/ids.ts';
 import type { Lineage } from '../../protocol/worker.ts';
 import type { RolloutEndStatus } from '../../trace/schema.ts';
 import { EMPTY_PROGRESS, type Progress, type RolloutRow, type RolloutState } from '../../trace/summary.ts';
@@ -226,6 +227,12 @@ const INSERTED = [
   'origin',
   'progress',
 ] as const;
+
+/** Gives new rollouts their IDs. */
+export function withNames(rollouts: readonly Omit<NewRollout, 'name'>[], now: number): NewRollout[] {
+  const names = newIds('r', rollouts.length, now);
+  return rollouts.map((rollout, index) => ({ name: names[index] ?? '', ...rollout }));
+}
 
 /** Adds queued or imported rollouts to a locked batch. The caller updates the counters. */
 export async function insertRollouts(

@@ -1,5 +1,4 @@
 import { StudioError } from '../../common/errors.ts';
-import { newIds } from '../../common/ids.ts';
 import { canonicalJson } from '../../common/json.ts';
 import type { TaskRate } from '../../trace/selection/curriculum.ts';
 import { blobsOfTask, type TaskRecord } from '../../trace/task.ts';
@@ -12,7 +11,7 @@ import { type Batch, findBatch, lockBatch, noBatch, saveBatches } from './batchS
 import { addBlobRefs } from './blobRefs.ts';
 import { addDatasetTasks } from './groups/dataset.ts';
 import { checkTaskId } from './names.ts';
-import { insertRollouts, lineageOf, type NewRollout, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
+import { insertRollouts, lineageOf, type NewRollout, readRollout, SELECT_ROLLOUT, withNames } from './rolloutState.ts';
 import { addTaskRates } from './taskCounts.ts';
 
 /** Rollouts queued per transaction, so that other transactions do not wait long. */
@@ -202,12 +201,6 @@ function attemptsOf(from: number, tasks: number, attempts: number): Omit<NewRoll
     attempt: (index % attempts) + 1,
     try: 1,
   }));
-}
-
-/** Gives new rollouts their IDs. */
-function withNames(rollouts: readonly Omit<NewRollout, 'name'>[], now: number): NewRollout[] {
-  const names = newIds('r', rollouts.length, now);
-  return rollouts.map((rollout, index) => ({ name: names[index] ?? '', ...rollout }));
 }
 
 /** See `Store.tasks`. */

@@ -28,13 +28,13 @@ export interface TaskGroup {
   readonly values: readonly (number | null)[];
 }
 
-/** Returns the number of resamples for means over these tasks. */
-export function resamplesFor(groups: readonly TaskGroup[]): number {
+/** Returns the number of resamples for means over these tasks, with a limit of `draws` in total. */
+export function resamplesFor(groups: readonly TaskGroup[], draws = DRAWS): number {
   const cost = partsOf(groups).reduce(
     (sum, { members }) => sum + Math.min(tasksOf(members), members.length * BINOMIAL_DRAWS),
     0,
   );
-  return Math.min(MAX_RESAMPLES, Math.max(MIN_RESAMPLES, Math.floor(DRAWS / Math.max(1, cost))));
+  return Math.min(MAX_RESAMPLES, Math.max(MIN_RESAMPLES, Math.floor(draws / Math.max(1, cost))));
 }
 
 /** Returns the description of the method, for the report. */

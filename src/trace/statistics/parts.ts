@@ -1,7 +1,7 @@
 /** The figures of the parts of a batch's mix. */
 import type { Piecewise } from '../../common/piecewise.ts';
 import type { RolloutRow } from '../summary.ts';
-import { resampledIntervals } from './bootstrap.ts';
+import { resampledIntervals, resamplesFor } from './bootstrap.ts';
 import type { Attempt } from './outcomes.ts';
 import type { Report } from './schema.ts';
 
@@ -13,10 +13,8 @@ interface PartSums {
   readonly rewards: Map<string, [sum: number, count: number]>;
 }
 
-const MAX_RESAMPLES = 2_000;
-const MIN_RESAMPLES = 200;
-/** Limit of tasks in all resamples of a part: more are not worth the time. */
-const MAX_DRAWS = 400_000;
+/** Limit of tasks in all resamples of a part, which are drawn without a pause. */
+const DRAWS = 400_000;
 
 /** Counts attempts by part. Those that have not started have none. */
 export class PartTally {
@@ -47,7 +45,8 @@ export class PartTally {
     const inOrder = [...this.#parts].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
     for (const [name, { share, rewards }] of inOrder) {
       const sums = [...rewards.values()];
-      const resamples = Math.min(MAX_RESAMPLES, Math.max(MIN_RESAMPLES, Math.floor(MAX_DRAWS / sums.length)));
+      const tasks = sums.map((values) => ({ tasks: 1, values }));
+      const resamples = resamplesFor(tasks, DRAWS);
       const [interval = null] = resampledIntervals(sums, resamples, [([sum = 0, count = 0]) => meanOf(sum, count)]);
       yield;
       const count = sums.reduce((all, [, of]) => all + of, 0);

@@ -100,7 +100,6 @@ export function Times({ row, outline }: { readonly row: RolloutRow; readonly out
         <span>{plural(progress.steps, 'step')}</span>
         {ms !== undefined && <span class="attempt-ms">{duration(ms)}</span>}
         {tokens > 0 && <span>{compact(tokens)} tokens</span>}
-        {progress.part !== undefined && <span class="attempt-part">part {progress.part}</span>}
         {failed?.kind === 'step' && (
           <span class="attempt-first-error" title="First error">
             <Glyph outcome="failed" title="first error in" /> step {failed.step}

@@ -3,12 +3,11 @@
  * request adds one group, and `batch.pending` says of how many groups, the newest ones, the rollouts are missing.
  * Whoever locks the batch adds them first, so every change and every server sees them.
  */
-import { newIds } from '../../../common/ids.ts';
 import type { GroupRequest } from '../../groupStore.ts';
 import { int, stored, text } from '../../sql/row.ts';
 import type { Transaction } from '../../sql/sql.ts';
 import type { Batch } from '../batchState.ts';
-import { insertRollouts } from '../rolloutState.ts';
+import { insertRollouts, withNames } from '../rolloutState.ts';
 
 /** Adds the missing rollouts of a locked batch, which the caller saves. Its counters have them already. */
 export async function addMembers(tx: Transaction, batch: Batch): Promise<void> {
@@ -22,8 +21,6 @@ export async function addMembers(tx: Transaction, batch: Batch): Promise<void> {
     const task = int(row, 'task');
     return Array.from({ length: int(row, 'members') }, (_none, n) => ({ task, attempt: n + 1, try: 1, priority }));
   });
-  const names = newIds('r', members.length, tx.now);
-  const rollouts = members.map((member, index) => ({ name: names[index] ?? '', ...member }));
-  await insertRollouts(tx, batch, rollouts, 'queued');
+  await insertRollouts(tx, batch, withNames(members, tx.now), 'queued');
   batch.pending = 0;
 }
