@@ -6,8 +6,11 @@ import type { Archive } from '../../programs/archive.ts';
 import { SERVER_BOOTSTRAP } from '../../programs/serverBootstrap.ts';
 import { object } from './object.ts';
 
-/** A ConfigMap holds 1 MiB, including its metadata. */
-const PIECE_BYTES = 900_000;
+/**
+ * `kubectl apply` and Argo CD repeat an object in an annotation of it, and annotations hold 262,144 bytes: room for this
+ * as base64 and the bootstrap.
+ */
+const PIECE_BYTES = 180_000;
 
 const BOOTSTRAP = 'bootstrap.mjs';
 /** Key of a piece in its ConfigMap. */
@@ -23,7 +26,8 @@ export interface ProgramMaps {
 
 export function programMaps(archive: Archive, namespace: string): ProgramMaps {
   const count = Math.ceil(archive.packed.length / PIECE_BYTES);
-  const hash = sha256Hex(Buffer.concat([archive.packed, Buffer.from(SERVER_BOOTSTRAP)])).slice(0, 12);
+  const whole = [Buffer.from(`${PIECE_BYTES}\n${SERVER_BOOTSTRAP}`), archive.packed];
+  const hash = sha256Hex(Buffer.concat(whole)).slice(0, 12);
   const objects: KubeObject[] = [];
   const sources: Record<string, unknown>[] = [];
   for (let number = 0; number < count; number++) {
