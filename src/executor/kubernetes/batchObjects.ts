@@ -8,7 +8,7 @@ import type { Submission } from '../../config/submission.ts';
 import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import { KINDS } from '../../kubernetes/access/kinds.ts';
 import { type Job, type KubeObject, type OwnerReference, readObject } from '../../kubernetes/access/objects.ts';
-import { batchName, LABEL, labels, NAMES, selector } from '../../kubernetes/names.ts';
+import { batchName, LABEL, labels, selector } from '../../kubernetes/names.ts';
 import { SECRETS_FILE } from '../../kubernetes/programs/workerBootstrap.ts';
 import type { ClusterHost } from '../executor.ts';
 import { BatchNetwork, batchPolicies, policyNames } from './batchNetwork.ts';
@@ -62,7 +62,6 @@ export class BatchObjects {
   readonly #network: BatchNetwork;
   /** By batch: the policies as they were last applied. */
   readonly #policies = new Map<string, readonly KubeObject[]>();
-  #server: OwnerReference | undefined;
   #mayLimitNetwork = true;
 
   constructor(options: BatchObjectsOptions) {
@@ -79,14 +78,12 @@ export class BatchObjects {
     return this.#options.authority !== undefined;
   }
 
-  /** Finds the server's Deployment, if it runs in one. Jobs are deleted with it. */
-  async findServer(signal: AbortSignal): Promise<void> {
-    const deployment = await this.#options.cluster.get('Deployment', NAMES.server, { signal });
-    const uid = deployment?.metadata.uid;
-    this.#server =
-      deployment === undefined || uid === undefined
-        ? undefined
-        : { apiVersion: deployment.apiVersion, kind: deployment.kind, name: deployment.metadata.name, uid };
+  /** Keeps Jobs that belong to a Deployment, as those of older versions do: they would be deleted with it. */
+  async disown(jobs: readonly Job[], signal: AbortSignal): Promise<void> {
+    for (const { metadata } of jobs) {
+      if ((metadata.ownerReferences ?? []).some(({ kind }) => kind === 'Deployment'))
+        await this.#options.cluster.patch('Job', metadata.name, { metadata: { ownerReferences: null } }, { signal });
+    }
   }
 
   /** Creates a Job and the objects its pods need. Returns the existing Job if an earlier call created it. */
@@ -96,7 +93,7 @@ export class BatchObjects {
     // Batches of older versions were not checked when they were created.
     requireHarmlessSidecars(submission);
     // Pods wait long for objects that are missing at their start, so the Job is created last, and owns them only then.
-    await this.write(batch, submission, sizing.slots, this.#server, signal);
+    await this.write(batch, submission, sizing.slots, undefined, signal);
     await this.#learnOwnImage(signal);
     const object = batchJob({
       pinned: (named, policy) => this.pins.of(named, policy),
@@ -108,7 +105,6 @@ export class BatchObjects {
       sizing,
       image,
       pullPolicy,
-      owner: this.#server,
       settled: plan.settled,
       fruitless: plan.fruitless,
     });
@@ -212,7 +208,7 @@ export class BatchObjects {
       (await cluster.get('Secret', batchName(batch), { signal })) !== undefined
     )
       return;
-    await this.write(batch, submission, 1, this.#server, signal);
+    await this.write(batch, submission, 1, undefined, signal);
   }
 
   /** Removes the secrets of an ended batch. `all`: also its other objects, except Jobs. */

@@ -41,13 +41,13 @@ export interface JobPlan extends PodPlan {
   readonly round: number;
   readonly namespace: string;
   readonly sizing: PodSizing;
-  readonly owner: OwnerReference | undefined;
   readonly settled: number;
   readonly fruitless: number;
 }
 
+/** A Job has no owner: without the server its pods wait for the next one, and then end by themselves. */
 export function batchJob(plan: JobPlan): KubeObject {
-  const { batch, round, namespace, pods, sizing, owner } = plan;
+  const { batch, round, namespace, pods, sizing } = plan;
   const labels = batchLabels(batch);
   return {
     apiVersion: 'batch/v1',
@@ -64,7 +64,6 @@ export function batchJob(plan: JobPlan): KubeObject {
         ...(plan.tls === true ? { [NOTE.tls]: 'true' } : {}),
         ...(pods.isolation === 'pod' ? { [NOTE.single]: 'true' } : {}),
       },
-      ...(owner === undefined ? {} : { ownerReferences: [owner] }),
     },
     spec: {
       completionMode: 'Indexed',

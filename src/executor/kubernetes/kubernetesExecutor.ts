@@ -163,7 +163,6 @@ export class KubernetesExecutor implements Executor {
 
   async #run(): Promise<void> {
     const { signal } = this.#end;
-    await this.#findServer();
     while (!(await this.#options.host.elect(ROLE))) {
       this.#play('watches');
       await sleep(ELECT_EVERY_MS, signal);
@@ -188,21 +187,6 @@ export class KubernetesExecutor implements Executor {
     for (const batch of this.#batches.values()) batch.request();
   }
 
-  async #findServer(): Promise<void> {
-    const { signal } = this.#end;
-    for (;;) {
-      try {
-        await this.#objects.findServer(signal);
-        return;
-      } catch (error) {
-        if (signal.aborted) throw error;
-        this.#options.host.log(`looking for the server's Deployment failed: ${errorText(error)}`, { level: 'warning' });
-        if (!StudioError.is(error, 'unavailable')) return;
-        await sleep(ELECT_EVERY_MS, signal);
-      }
-    }
-  }
-
   #watchJobs(): Promise<void> {
     return this.#watch('Job', {
       onList: (jobs) => {
@@ -210,7 +194,9 @@ export class KubernetesExecutor implements Executor {
         const first = this.#role !== 'makes';
         this.#play('makes');
         for (const batch of this.#batches.values()) batch.request();
-        if (first) this.#runInBackground('looking for objects of ended batches', this.#sweep());
+        if (!first) return;
+        this.#runInBackground('looking for objects of ended batches', this.#sweep());
+        this.#runInBackground('keeping Jobs without the Deployment', this.#objects.disown(jobs, this.#end.signal));
       },
       onEvent: (type, job) => {
         const id = type === 'DELETED' ? this.#rounds.remove(job) : this.#rounds.see(job);

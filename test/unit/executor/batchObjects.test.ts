@@ -9,7 +9,7 @@ import type { ClusterHost } from '../../../src/executor/executor.ts';
 import { BatchObjects, type NewRound } from '../../../src/executor/kubernetes/batchObjects.ts';
 import { Outage } from '../../../src/executor/kubernetes/outage.ts';
 import type { Cluster } from '../../../src/kubernetes/access/cluster.ts';
-import type { KubeObject } from '../../../src/kubernetes/access/objects.ts';
+import type { Job, KubeObject } from '../../../src/kubernetes/access/objects.ts';
 
 const SIGNAL = new AbortController().signal;
 
@@ -99,19 +99,13 @@ const plan = (of: Submission): NewRound => ({
 describe('BatchObjects', () => {
   it('creates the objects that pods need before the Job, which then owns them', async (context) => {
     const { objects, there, log, secret } = await kit(context, { KEY: 'hidden' });
-    there.set('Deployment rollout-studio', {
-      apiVersion: 'apps/v1',
-      kind: 'Deployment',
-      metadata: { name: 'rollout-studio', uid: 'd' },
-    });
-    await objects.findServer(SIGNAL);
     await objects.create(plan(submission(['KEY'], 'pod')), SIGNAL);
-    const job = log.indexOf('create Job rollout-b1-1 of Deployment d');
+    const job = log.indexOf('create Job rollout-b1-1');
     assert.deepEqual(log.slice(0, job).sort(), [
-      'apply ConfigMap rollout-b1 of Deployment d',
-      'apply NetworkPolicy rollout-b1 of Deployment d',
-      'apply NetworkPolicy rollout-b1-server of Deployment d',
-      'apply Secret rollout-b1 of Deployment d',
+      'apply ConfigMap rollout-b1',
+      'apply NetworkPolicy rollout-b1',
+      'apply NetworkPolicy rollout-b1-server',
+      'apply Secret rollout-b1',
     ]);
     assert.deepEqual(log.slice(job + 1).sort(), [
       'apply ConfigMap rollout-b1 of Job uid-rollout-b1-1',
@@ -138,6 +132,25 @@ describe('BatchObjects', () => {
     });
     assert.deepEqual(secret('rollout-b1', 'secrets.json'), { KEY: 'hidden' });
     assert.deepEqual([...(await objects.batches(SIGNAL))], ['b1']);
+  });
+
+  it('keeps Jobs of older versions, which belong to the Deployment of the server', async (context) => {
+    const { objects, cluster } = await kit(context);
+    const patch = context.mock.fn(() => Promise.resolve());
+    Object.assign(cluster, { patch });
+    const job = (name: string, kind?: string): Job => ({
+      apiVersion: 'batch/v1',
+      kind: 'Job',
+      metadata: {
+        name,
+        ...(kind === undefined ? {} : { ownerReferences: [{ apiVersion: 'apps/v1', kind, name: 'o', uid: 'u' }] }),
+      },
+    });
+    await objects.disown([job('old', 'Deployment'), job('new'), job('of-others', 'CronJob')], SIGNAL);
+    assert.deepEqual(
+      patch.mock.calls.map((call) => (call.arguments as unknown[]).slice(0, 3)),
+      [['Job', 'old', { metadata: { ownerReferences: null } }]],
+    );
   });
 
   it('runs a batch without policies of its own if the server may not write any', async (context) => {

@@ -37,7 +37,6 @@ const PLAN: JobPlan = {
   sizing: { completions: 4, parallelism: 2, slots: 8 },
   image: 'node:24-slim',
   pullPolicy: undefined,
-  owner: undefined,
   settled: 7,
   fruitless: 1,
 };
