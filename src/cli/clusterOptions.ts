@@ -10,7 +10,25 @@ export const INSTALL_OPTIONS = {
     text: 'image for the server and its workers, with Node 22.19 or newer (node:24-slim)',
   },
   'pull-policy': { type: 'string', value: 'POLICY', text: 'Always, IfNotPresent, or Never' },
-  'pull-secret': { type: 'string', value: 'SECRET', text: 'Secret with credentials for the image registry' },
+  'pull-secret': {
+    type: 'string',
+    value: 'SECRET',
+    text: 'Secret with credentials for the image registry; `none` removes it',
+  },
+  'tokens-secret': {
+    type: 'string',
+    value: 'SECRET',
+    text:
+      'existing Secret with the client tokens, in the keys full and read, which install neither creates nor changes; ' +
+      '`none` returns to its own',
+  },
+  'authority-secret': {
+    type: 'string',
+    value: 'SECRET',
+    text:
+      'existing Secret with the certificate authority for workers, in the keys ca.crt and ca.key or tls.crt and ' +
+      'tls.key; `none` returns to its own',
+  },
   port: { type: 'string', value: 'N', text: 'port of the server (8080)' },
   'tls-port': { type: 'string', value: 'N', text: 'port of the server for workers, with TLS (8443)' },
   advertise: {
@@ -77,7 +95,7 @@ export const INSTALL_OPTIONS = {
     text: 'where weights are cached: pvc[:CLASS], hostPath:/FOLDER, emptyDir (emptyDir)',
   },
   'vllm-cache-size': { type: 'string', value: 'SIZE', text: 'size of the weight cache’s volume claim (200Gi)' },
-  'vllm-token-secret': { type: 'string', value: 'SECRET', text: 'Secret whose key `token` holds the model’s API key' },
+  'vllm-token-secret': { type: 'string', value: 'SECRET', text: 'Secret whose key `token` holds the API key' },
   'vllm-argument': {
     type: 'string',
     value: 'ARGUMENT',
@@ -98,11 +116,17 @@ export async function readInstallOptions(
     const texts = textOptions(commandLine, name);
     return texts.length === 0 ? undefined : texts.filter((text) => text !== 'none');
   };
+  const secrets = {
+    pullSecret: textOption(commandLine, 'pull-secret'),
+    tokensSecret: textOption(commandLine, 'tokens-secret'),
+    authoritySecret: textOption(commandLine, 'authority-secret'),
+  };
+  const cleared = Object.entries(secrets).flatMap(([name, value]) => (value === 'none' ? [name] : []));
   return resolveOptions(
     present<InstallInput>(
       {
         image: textOption(commandLine, 'image'),
-        pullSecret: textOption(commandLine, 'pull-secret'),
+        ...noneIsUndefined(secrets),
         // `resolveOptions` validates it.
         pullPolicy: textOption(commandLine, 'pull-policy') as InstallInput['pullPolicy'],
         port: numberOption(commandLine, 'port', 1),
@@ -119,7 +143,7 @@ export async function readInstallOptions(
         podSecurity: textOption(commandLine, 'pod-security') as InstallInput['podSecurity'],
         ...(vllm === undefined ? {} : { vllm: vllm === 'none' ? undefined : vllm }),
       },
-      vllm === 'none' ? ['vllm'] : [],
+      [...cleared, ...(vllm === 'none' ? ['vllm'] : [])],
     ),
     installed,
   );
@@ -152,12 +176,19 @@ function readVllm(commandLine: CommandLine, installed: InstallOptions | undefine
   return undefined;
 }
 
+/** Returns the texts, with undefined for `none`. */
+function noneIsUndefined<K extends string>(texts: Readonly<Record<K, string | undefined>>) {
+  return Object.fromEntries(
+    Object.entries<string | undefined>(texts).map(([name, text]) => [name, text === 'none' ? undefined : text]),
+  ) as Record<K, string | undefined>;
+}
+
 /** Drops undefined values, so that installed ones stay. Keys in `cleared` are kept as undefined to unset them. */
 function present<T extends object>(
   values: { readonly [K in keyof T]: T[K] | undefined },
-  cleared: readonly (keyof T)[] = [],
+  cleared: readonly string[] = [],
 ): T {
   return Object.fromEntries(
-    Object.entries(values).filter(([name, value]) => value !== undefined || cleared.some((other) => other === name)),
+    Object.entries(values).filter(([name, value]) => value !== undefined || cleared.includes(name)),
   ) as T;
 }

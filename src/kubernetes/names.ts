@@ -12,6 +12,8 @@ export const NAMES = {
   tokens: `${APP}-tokens`,
   /** Secret with the authority that signs the server's certificate: keys `ca.crt` and `ca.key`. */
   authority: `${APP}-ca`,
+  /** ConfigMap with the options of the installation. */
+  options: `${APP}-options`,
   /** ConfigMaps with the programs; their hash and a number follow. */
   programs: `${APP}-programs`,
   /** PersistentVolumeClaim of the store. */
@@ -35,8 +37,14 @@ export const SERVER_PORT = 8080;
 export const TLS_PORT_NAME = 'https';
 export const TLS_PORT = 8443;
 
-/** Keys of the Secret `NAMES.authority`, and names of its files. */
-export const AUTHORITY_KEYS = { cert: 'ca.crt', key: 'ca.key' } as const;
+/** Keys of the Secret with the authority, and names of its files: those of ours, and those of Secrets of type TLS. */
+export const AUTHORITY_KEYS = [
+  { cert: 'ca.crt', key: 'ca.key' },
+  { cert: 'tls.crt', key: 'tls.key' },
+] as const;
+
+/** Volume of the server's pod with the client tokens, by which clients find the Secret. */
+export const TOKENS_VOLUME = 'tokens';
 
 /** Keys of the Secret `NAMES.tokens`, which are the names of its files in the server's pod. */
 export const TOKEN_KEYS = { full: 'full', read: 'read' } as const;
@@ -49,8 +57,6 @@ export const LABEL = {
   batch: `${APP}/batch`,
 } as const;
 
-/** On the server's Deployment: the options of its installation, as JSON. */
-export const OPTIONS_ANNOTATION = `${APP}/options`;
 /** On the server's pods and their template: the hash of the pod's specification. */
 export const VERSION_ANNOTATION = `${APP}/version`;
 /** On a namespace that install created, so that uninstall removes it. */

@@ -71,7 +71,8 @@ function targetOf({ target }: Context): string | undefined {
 
 async function act(action: Action, opened: Cluster, context: Context, commandLine: CommandLine): Promise<Outcome> {
   if (action === 'uninstall') return await remove(opened, context, commandLine);
-  const { install, installedOptions } = await import('../../kubernetes/install/install.ts');
+  const { install } = await import('../../kubernetes/install/install.ts');
+  const { installedOptions } = await import('../../kubernetes/install/stored.ts');
   const installed = await installedOptions(opened, context.signal);
   if (action === 'render') return await print(context, commandLine, opened.namespace, installed);
   if (action === 'upgrade' && installed === undefined) {

@@ -186,8 +186,8 @@ class ClusterLink {
   }
 
   /** Ensures that there is a port forward to the pod and that a rollout server responds. */
-  async #connect(cluster: Cluster, { port }: ServerPod, signal: AbortSignal): Promise<void> {
-    this.#tokens = await serverTokens(cluster, signal);
+  async #connect(cluster: Cluster, { port, tokens }: ServerPod, signal: AbortSignal): Promise<void> {
+    this.#tokens = await serverTokens(cluster, signal, tokens);
     if (this.#forward?.port !== port) {
       this.#forward?.forward.close();
       this.#forward = undefined;

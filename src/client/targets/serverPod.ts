@@ -4,11 +4,13 @@ import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { Pod } from '../../kubernetes/access/objects.ts';
 import { isReady, isUnresponsive } from '../../kubernetes/access/podReady.ts';
 import { findObstacle } from '../../kubernetes/install/ready.ts';
-import { labels, NAMES, SERVER_PORT_NAME, selector, TOKEN_KEYS } from '../../kubernetes/names.ts';
+import { labels, NAMES, SERVER_PORT_NAME, selector, TOKEN_KEYS, TOKENS_VOLUME } from '../../kubernetes/names.ts';
 
 export interface ServerPod {
   readonly name: string;
   readonly port: number;
+  /** The Secret with the tokens. */
+  readonly tokens: string;
 }
 
 export interface ClientTokens {
@@ -46,9 +48,13 @@ export async function findServerPod(cluster: Cluster, signal?: AbortSignal): Pro
   );
 }
 
-/** Reads the tokens in the server's Secret. */
-export async function serverTokens(cluster: Cluster, signal?: AbortSignal): Promise<ClientTokens> {
-  const secret = await cluster.get('Secret', NAMES.tokens, { signal });
+/** Reads the tokens in the server's Secret. `name`: that of `ServerPod`. */
+export async function serverTokens(
+  cluster: Cluster,
+  signal?: AbortSignal,
+  name: string = NAMES.tokens,
+): Promise<ClientTokens> {
+  const secret = await cluster.get('Secret', name, { signal });
   const value = (key: string): string =>
     Buffer.from(secret?.data?.[key] ?? '', 'base64')
       .toString('utf8')
@@ -57,8 +63,13 @@ export async function serverTokens(cluster: Cluster, signal?: AbortSignal): Prom
   if (tokens.full !== '' && tokens.read !== '') return tokens;
   throw new StudioError(
     'not_found',
-    `The Secret ${NAMES.tokens} in namespace ${cluster.namespace} does not contain the server's tokens.`,
-    { hint: 'Repair the installation with rollout cluster upgrade.' },
+    `The Secret ${name} in namespace ${cluster.namespace} does not contain the server's tokens.`,
+    {
+      hint:
+        name === NAMES.tokens
+          ? 'Repair the installation with rollout cluster upgrade.'
+          : `Whoever manages it has to add the keys ${TOKEN_KEYS.full} and ${TOKEN_KEYS.read}.`,
+    },
   );
 }
 
@@ -66,7 +77,9 @@ function placeOf(pod: Pod | undefined): ServerPod | undefined {
   const port = pod?.spec?.containers
     .flatMap((container) => container.ports ?? [])
     .find(({ name }) => name === SERVER_PORT_NAME)?.containerPort;
-  return pod === undefined || port === undefined ? undefined : { name: pod.metadata.name, port };
+  if (pod === undefined || port === undefined) return undefined;
+  const volume = pod.spec?.volumes?.find(({ name }) => name === TOKENS_VOLUME);
+  return { name: pod.metadata.name, port, tokens: volume?.secret?.secretName ?? NAMES.tokens };
 }
 
 /** Waiting reasons that resolve by themselves. */

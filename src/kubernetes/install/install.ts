@@ -1,26 +1,16 @@
 /** Installs the server in a namespace, or upgrades it. Repeating it changes nothing. */
 import { StudioError } from '../../common/errors.ts';
-import { jsonOf } from '../../common/json.ts';
 import type { Cluster } from '../access/cluster.ts';
 import type { Kind } from '../access/kinds.ts';
 import type { KubeObject } from '../access/objects.ts';
 import { hasDigest, withDigest } from '../images/imageDigest.ts';
-import {
-  APP,
-  type Component,
-  CREATED_ANNOTATION,
-  LABEL,
-  labels,
-  NAMES,
-  OPTIONS_ANNOTATION,
-  selector,
-} from '../names.ts';
+import { AUTHORITY_KEYS, type Component, CREATED_ANNOTATION, labels, selector, TOKEN_KEYS } from '../names.ts';
 import { type Archive, pack } from '../programs/archive.ts';
 import { pageFiles, programFiles, SERVER_PROGRAMS } from '../programs/collect.ts';
 import { podSecurityLabels } from '../security/podSecurity.ts';
 import { newAuthoritySecret } from '../tls/authority.ts';
 import { manifests } from './manifests/all.ts';
-import { type InstallOptions, installOptions, podSecurityLevel } from './options.ts';
+import { type InstallOptions, podSecurityLevel } from './options.ts';
 import { waitUntilReady } from './ready.ts';
 import { newTokens } from './tokens.ts';
 
@@ -51,23 +41,6 @@ interface InstallCall {
 /** Kinds of which an upgrade removes obsolete objects. Claims are not among them: they hold data. */
 const PRUNED: readonly Kind[] = ['Deployment', 'Service', 'ConfigMap', 'NetworkPolicy'];
 
-/** Returns the options of the installed server, or undefined if there is none. */
-export async function installedOptions(cluster: Cluster, signal: AbortSignal): Promise<InstallOptions | undefined> {
-  const deployment = await cluster.get('Deployment', NAMES.server, { signal }).catch(noNamespace);
-  if (deployment === undefined) return undefined;
-  if (deployment.metadata.labels?.[LABEL.managedBy] !== APP) {
-    throw new StudioError(
-      'conflict',
-      `The Deployment ${NAMES.server} in namespace ${cluster.namespace} belongs to another program.`,
-      {
-        hint: 'Use another namespace.',
-      },
-    );
-  }
-  const parsed = installOptions.safeParse(jsonOf(deployment.metadata.annotations?.[OPTIONS_ANNOTATION] ?? ''));
-  return parsed.success ? parsed.data : undefined;
-}
-
 /** Packs everything of this installation that pods run. */
 export async function serverArchive(): Promise<Archive> {
   const [programs, pages] = await Promise.all([programFiles(SERVER_PROGRAMS), pageFiles()]);
@@ -79,11 +52,12 @@ export async function install(cluster: Cluster, call: InstallCall, notice: Insta
   const { options, dryRun, signal } = call;
   const objects = manifests(options, await serverArchive(), cluster.namespace);
   if (!(await ensureNamespace(cluster, call, notice))) {
-    for (const { kind, metadata } of [...secretsOf(cluster.namespace), ...objects])
+    for (const { kind, metadata } of [...secretsOf(options, cluster.namespace), ...objects])
       notice.change({ kind, name: metadata.name, change: 'created' });
     return;
   }
-  for (const secret of secretsOf(cluster.namespace)) {
+  await requireSecrets(cluster, options, signal);
+  for (const secret of secretsOf(options, cluster.namespace)) {
     const { name } = secret.metadata;
     const isThere = (await cluster.get('Secret', name, { signal })) !== undefined;
     if (!isThere) await cluster.create(secret, { dryRun, signal });
@@ -108,9 +82,41 @@ export async function install(cluster: Cluster, call: InstallCall, notice: Insta
   await prune(cluster, objects, call, notice);
 }
 
-/** Returns the Secrets that are created once and then kept. */
-function secretsOf(namespace: string): KubeObject[] {
-  return [newTokens(namespace), newAuthoritySecret(namespace)];
+/** Returns the Secrets that are created once and then kept. Others manage those that the options name. */
+function secretsOf({ tokensSecret, authoritySecret }: InstallOptions, namespace: string): KubeObject[] {
+  return [
+    ...(tokensSecret === undefined ? [newTokens(namespace)] : []),
+    ...(authoritySecret === undefined ? [newAuthoritySecret(namespace)] : []),
+  ];
+}
+
+/** Throws `not_found` if a Secret of others lacks what the server needs, without which its pod would wait for it. */
+async function requireSecrets(cluster: Cluster, options: InstallOptions, signal: AbortSignal): Promise<void> {
+  const needed = [
+    { name: options.tokensSecret, keys: [Object.values(TOKEN_KEYS)], what: 'the client tokens' },
+    {
+      name: options.authoritySecret,
+      keys: AUTHORITY_KEYS.map(({ cert, key }) => [cert, key]),
+      what: 'the certificate authority',
+    },
+  ];
+  for (const { name, keys, what } of needed) {
+    if (name === undefined) continue;
+    const secret = await cluster.get('Secret', name, { signal }).catch((error: unknown) => {
+      if (StudioError.is(error, 'forbidden')) return 'unknown' as const;
+      throw error;
+    });
+    if (secret === 'unknown') continue;
+    if (keys.some((some) => some.every((key) => secret?.data?.[key] !== undefined))) continue;
+    const expected = keys.map((some) => some.join(' and ')).join(', or ');
+    throw new StudioError(
+      'not_found',
+      secret === undefined
+        ? `The Secret ${name} with ${what} does not exist in namespace ${cluster.namespace}.`
+        : `The Secret ${name} in namespace ${cluster.namespace} does not contain ${what}.`,
+      { hint: `Create it with the keys ${expected}, and install again.` },
+    );
+  }
 }
 
 /** Says which content the name of the server's image led to. */
@@ -201,9 +207,4 @@ async function prune(
       }
     }
   }
-}
-
-function noNamespace(error: unknown): undefined {
-  if (StudioError.is(error, 'not_found')) return undefined;
-  throw error;
 }

@@ -1,4 +1,4 @@
-/** Options of an installation. The server's Deployment keeps them, so that an upgrade changes only those it names. */
+/** Options of an installation. A ConfigMap keeps them (stored.ts), so that an upgrade changes only those it names. */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { SERVER_PORT, TLS_PORT } from '../names.ts';
@@ -21,6 +21,8 @@ const allowed = z.string().superRefine((text, context) => {
     context.addIssue({ code: 'custom', message: StudioError.is(error) ? error.message : String(error) });
   }
 });
+/** A DNS subdomain. */
+const secretName = z.string().regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'a name of a Secret');
 const oneOrMore = z.number().int().min(1);
 
 /** A model that vLLM serves next to the server. */
@@ -60,6 +62,10 @@ export const installOptions = z.object({
   pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
   /** Secret with the credentials of the images' registry. */
   pullSecret: z.string().optional(),
+  /** Secret of others with the client tokens, keys `full` and `read`. undefined: install creates one. */
+  tokensSecret: secretName.optional(),
+  /** Secret of others with the authority, keys `ca.crt` and `ca.key` or `tls.crt` and `tls.key`. */
+  authoritySecret: secretName.optional(),
   port: z.number().int().min(1).max(65_535).default(SERVER_PORT),
   /** Port of the server for TLS, which workers use. */
   tlsPort: z.number().int().min(1).max(65_535).default(TLS_PORT),
@@ -115,7 +121,7 @@ export function resolveOptions(input: InstallInput, installed?: InstallOptions):
     throw new StudioError(
       'conflict',
       `The installed server keeps its data in ${installed.storage} and would not find it in ${options.storage}.`,
-      { hint: 'Omit --storage, or uninstall first.' },
+      { hint: 'Omit --storage, or uninstall with --delete-data first.' },
     );
   }
   return options;

@@ -1,6 +1,7 @@
 /** Renders the manifests as text, for people who apply them by other means. */
 import { stringify } from 'yaml';
-import { AUTHORITY_KEYS, NAMES, TOKEN_KEYS } from '../names.ts';
+import { NAMES, TOKEN_KEYS } from '../names.ts';
+import { OWN_KEYS } from '../tls/authority.ts';
 import { serverArchive } from './install.ts';
 import { manifests } from './manifests/all.ts';
 import type { InstallOptions } from './options.ts';
@@ -15,9 +16,9 @@ export async function render(options: InstallOptions, namespace: string): Promis
       `--from-literal=${TOKEN_KEYS.full}="$(openssl rand -hex 32)" --from-literal=${TOKEN_KEYS.read}="$(openssl ` +
       'rand -hex 32)"',
     '#   openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 3650 ' +
-      `-subj "/CN=Rollout Studio" -keyout ${AUTHORITY_KEYS.key} -out ${AUTHORITY_KEYS.cert}`,
-    `#   kubectl create secret generic ${NAMES.authority} -n ${namespace} --from-file=${AUTHORITY_KEYS.cert} ` +
-      `--from-file=${AUTHORITY_KEYS.key} && rm ${AUTHORITY_KEYS.key}`,
+      `-subj "/CN=Rollout Studio" -keyout ${OWN_KEYS.key} -out ${OWN_KEYS.cert}`,
+    `#   kubectl create secret generic ${NAMES.authority} -n ${namespace} --from-file=${OWN_KEYS.cert} ` +
+      `--from-file=${OWN_KEYS.key} && rm ${OWN_KEYS.key}`,
     '',
   ].join('\n');
   return (

@@ -4,10 +4,11 @@ import { StudioError } from '../../common/errors.ts';
 import type { Cluster } from '../access/cluster.ts';
 import type { Kind } from '../access/kinds.ts';
 import type { KubeObject } from '../access/objects.ts';
-import { CREATED_ANNOTATION, OURS } from '../names.ts';
-import { type InstallNotice, installedOptions } from './install.ts';
+import { CREATED_ANNOTATION, NAMES, OURS } from '../names.ts';
+import type { InstallNotice } from './install.ts';
 import { admissionNames } from './manifests/admission.ts';
 import { parseStorage, type Storage } from './storage.ts';
+import { installedOptions } from './stored.ts';
 
 interface UninstallCall {
   /** Also removes the volumes with the data. */
@@ -51,9 +52,11 @@ export async function uninstall(cluster: Cluster, call: UninstallCall, notice: I
       `Pods of ${running === 1 ? 'a batch' : `${running} batches`} are still running; they end with the server.`,
     );
   const options = await installedOptions(cluster, call.signal);
+  // The next installation finds the data by the options.
+  const keep = call.deleteData || (await ownObjects(cluster, DATA, call.signal)).length === 0 ? [] : [NAMES.options];
   let any = false;
   for (const kinds of call.deleteData ? [...STEPS, [DATA]] : STEPS)
-    any = (await removeAll(cluster, kinds, call.signal, notice)) || any;
+    any = (await removeAll(cluster, kinds, keep, call.signal, notice)) || any;
   any = (await removeAdmission(cluster, call.signal, notice)) || any;
   const kept = await ownObjects(cluster, DATA, call.signal);
   for (const { metadata } of kept) {
@@ -101,12 +104,15 @@ function reportRemainingData(storage: Storage, deleteData: boolean, notice: Inst
 async function removeAll(
   cluster: Cluster,
   kinds: readonly Kind[],
+  keep: readonly string[],
   signal: AbortSignal,
   notice: InstallNotice,
 ): Promise<boolean> {
+  const leaving = async (kind: Kind): Promise<KubeObject[]> =>
+    (await ownObjects(cluster, kind, signal)).filter(({ metadata }) => !keep.includes(metadata.name));
   let any = false;
   for (const kind of kinds) {
-    for (const { metadata } of await ownObjects(cluster, kind, signal)) {
+    for (const { metadata } of await leaving(kind)) {
       any = true;
       if (
         await cluster.remove(kind, metadata.name, {
@@ -120,11 +126,7 @@ async function removeAll(
   const until = performance.now() + REMOVAL_MS;
   let lastNote = '';
   for (const kind of kinds) {
-    for (
-      let remaining = await ownObjects(cluster, kind, signal);
-      remaining.length > 0;
-      remaining = await ownObjects(cluster, kind, signal)
-    ) {
+    for (let remaining = await leaving(kind); remaining.length > 0; remaining = await leaving(kind)) {
       const text = remainingText(kind, remaining);
       if (text !== lastNote) notice.note((lastNote = text));
       if (performance.now() > until)

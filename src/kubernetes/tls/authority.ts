@@ -1,6 +1,7 @@
 /** The authority of an installation, in a Secret: created once, kept by upgrades, used by the server alone. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
+import { systemCodeOf } from '../../common/errors.ts';
 import type { KubeObject } from '../access/objects.ts';
 import { object } from '../install/manifests/object.ts';
 import { AUTHORITY_KEYS, NAMES } from '../names.ts';
@@ -10,6 +11,7 @@ const AUTHORITY_DAYS = 3650;
 /** Certificates of the server never leave its memory, so they can be short-lived. */
 const CERTIFICATE_DAYS = 30;
 const DAY_MS = 86_400_000;
+export const [OWN_KEYS] = AUTHORITY_KEYS;
 export const RENEW_MS = 7 * DAY_MS;
 
 /** Returns a Secret with a new authority. */
@@ -20,21 +22,23 @@ export function newAuthoritySecret(namespace: string): KubeObject {
     'Secret',
     NAMES.authority,
     { namespace, component: 'server' },
-    { type: 'Opaque', data: { [AUTHORITY_KEYS.cert]: encoded(cert), [AUTHORITY_KEYS.key]: encoded(key) } },
+    { type: 'Opaque', data: { [OWN_KEYS.cert]: encoded(cert), [OWN_KEYS.key]: encoded(key) } },
   );
 }
 
 /** Reads the authority in a mounted Secret; undefined if there is none, as in installations of older versions. */
 export async function readAuthority(folder: string): Promise<Certificate | undefined> {
-  try {
-    const [cert, key] = await Promise.all(
-      Object.values(AUTHORITY_KEYS).map((name) => readFile(path.join(folder, name), 'utf8')),
-    );
-    return cert === undefined || key === undefined ? undefined : { cert, key };
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+  for (const names of AUTHORITY_KEYS) {
+    try {
+      const [cert, key] = await Promise.all(
+        [names.cert, names.key].map((name) => readFile(path.join(folder, name), 'utf8')),
+      );
+      if (cert !== undefined && key !== undefined) return { cert, key };
+    } catch (error) {
+      if (systemCodeOf(error) !== 'ENOENT') throw error;
+    }
   }
+  return undefined;
 }
 
 /** Returns a new certificate of the server for these names and addresses. */

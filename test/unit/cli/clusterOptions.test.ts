@@ -53,6 +53,17 @@ test('a model is changed option by option, and removed with none', async () => {
   await assert.rejects(read(['--vllm-gpus', '2']), { code: 'usage', message: /Name it with --vllm MODEL/ });
 });
 
+test('Secrets of others are kept by upgrades, and left with none', async () => {
+  const installed = await read(['--tokens-secret', 'tokens', '--authority-secret', 'issuer', '--pull-secret', 'keys']);
+  assert.deepEqual(
+    [installed.tokensSecret, installed.authoritySecret, installed.pullSecret],
+    ['tokens', 'issuer', 'keys'],
+  );
+  assert.equal((await read(['--port', '9000'], installed)).tokensSecret, 'tokens');
+  const own = await read(['--tokens-secret', 'none', '--pull-secret', 'none'], installed);
+  assert.deepEqual([own.tokensSecret, own.authoritySecret, own.pullSecret], [undefined, 'issuer', undefined]);
+});
+
 test('impossible values are refused with their option', async () => {
   await assert.rejects(read(['--pull-policy', 'Sometimes']), { code: 'usage', message: /^--pull-policy: / });
   await assert.rejects(read(['--storage', 'tape']), { code: 'usage', message: /^--storage: / });

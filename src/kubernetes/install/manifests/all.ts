@@ -5,6 +5,7 @@ import { NAMES } from '../../names.ts';
 import type { Archive } from '../../programs/archive.ts';
 import type { InstallOptions } from '../options.ts';
 import { parseStorage } from '../storage.ts';
+import { optionsMap } from '../stored.ts';
 import { admissionPolicies } from './admission.ts';
 import { networkPolicies } from './network.ts';
 import { programMaps } from './programs.ts';
@@ -21,6 +22,7 @@ export function manifests(options: InstallOptions, archive: Archive, namespace: 
     ...admissionPolicies(namespace),
     ...networkPolicies(options, namespace),
     ...programs.objects,
+    optionsMap(options, namespace),
     ...claimOf(
       NAMES.volume,
       parseStorage(options.storage),

@@ -7,8 +7,8 @@ import { SERVER_BOOTSTRAP } from '../../programs/serverBootstrap.ts';
 import { object } from './object.ts';
 
 /**
- * `kubectl apply` and Argo CD repeat an object in an annotation of it, and annotations hold 262,144 bytes: room for this
- * as base64 and the bootstrap.
+ * `kubectl apply` and Argo CD repeat an object in an annotation of it, and annotations hold 262,144 bytes: enough for
+ * this as base64, and for the bootstrap.
  */
 const PIECE_BYTES = 180_000;
 

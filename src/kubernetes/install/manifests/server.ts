@@ -3,14 +3,13 @@ import { LONG_RUNNING } from '../../../common/entries.ts';
 import { hashOf } from '../../../common/hash.ts';
 import type { KubeObject } from '../../access/objects.ts';
 import {
-  AUTHORITY_KEYS,
   labels,
   NAMES,
-  OPTIONS_ANNOTATION,
   SERVER_PORT_NAME,
   serviceUrl,
   TLS_PORT_NAME,
   TOKEN_KEYS,
+  TOKENS_VOLUME,
   VERSION_ANNOTATION,
 } from '../../names.ts';
 import { CONTAINER_SECURITY, POD_SECURITY, SECRET_MODE } from '../../security/podSecurity.ts';
@@ -42,7 +41,7 @@ export function serverDeployment(
   const selected = labels('server');
   const spec = podSpec(options, programs, namespace);
   const sqlite = parseStorage(options.storage).kind !== 'postgres';
-  const deployment = object('Deployment', NAMES.server, at(namespace), {
+  return object('Deployment', NAMES.server, at(namespace), {
     spec: {
       replicas: options.replicas,
       // An upgrade removes the programs of earlier versions.
@@ -61,8 +60,6 @@ export function serverDeployment(
       },
     },
   });
-  const annotations = { [OPTIONS_ANNOTATION]: JSON.stringify(options) };
-  return { ...deployment, metadata: { ...deployment.metadata, annotations } };
 }
 
 /** Returns the annotations by which a Prometheus of the cluster finds pods to scrape. */
@@ -103,9 +100,9 @@ function podSpec(
     volumes: [
       { name: 'programs', projected: { sources: programs.sources } },
       {
-        name: 'tokens',
+        name: TOKENS_VOLUME,
         secret: {
-          secretName: NAMES.tokens,
+          secretName: options.tokensSecret ?? NAMES.tokens,
           defaultMode: SECRET_MODE,
           items: Object.values(TOKEN_KEYS).map((key) => ({ key, path: key })),
         },
@@ -113,9 +110,8 @@ function podSpec(
       {
         name: 'authority',
         secret: {
-          secretName: NAMES.authority,
+          secretName: options.authoritySecret ?? NAMES.authority,
           defaultMode: SECRET_MODE,
-          items: Object.values(AUTHORITY_KEYS).map((key) => ({ key, path: key })),
           // Without it, as after an upgrade with rendered manifests, workers connect without TLS.
           optional: true,
         },
@@ -191,7 +187,7 @@ function container(
     terminationMessagePolicy: 'FallbackToLogsOnError',
     volumeMounts: [
       { name: 'programs', mountPath: PROGRAMS, readOnly: true },
-      { name: 'tokens', mountPath: TOKENS, readOnly: true },
+      { name: TOKENS_VOLUME, mountPath: TOKENS, readOnly: true },
       { name: 'authority', mountPath: AUTHORITY, readOnly: true },
       { name: 'work', mountPath: WORK },
       ...(folder ? [{ name: 'store', mountPath: STORE }] : []),

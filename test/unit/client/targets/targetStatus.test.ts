@@ -260,7 +260,11 @@ describe('the server in a cluster', () => {
           : undefined,
       ),
     );
-    assert.deepEqual(await findServerPod(await open(api.kubeconfig)), { name: 'new', port: 8080 });
+    assert.deepEqual(await findServerPod(await open(api.kubeconfig)), {
+      name: 'new',
+      port: 8080,
+      tokens: NAMES.tokens,
+    });
     const [{ query }] = api.requests.filter(({ path }) => path.endsWith('/pods')) as [KubeRequest];
     assert.match(query.get('labelSelector') ?? '', /component=server/);
   });
@@ -288,7 +292,11 @@ describe('the server in a cluster', () => {
     assert.deepEqual(await findServerPod(cluster), { why: 'The server is starting.', stuck: false, hint: undefined });
     pods = [serverPod('new', { phase: 'Running', conditions: silent }, template.metadata)];
     const unheard = await findServerPod(cluster);
-    assert.deepEqual('unresponsive' in unheard && unheard.unresponsive, { name: 'new', port: 8080 });
+    assert.deepEqual('unresponsive' in unheard && unheard.unresponsive, {
+      name: 'new',
+      port: 8080,
+      tokens: NAMES.tokens,
+    });
     pods = [
       serverPod(
         'new',
@@ -309,6 +317,30 @@ describe('the server in a cluster', () => {
   it('may be missing', async () => {
     await using api = await startKubeApi(answers(() => undefined));
     await assert.rejects(findServerPod(await open(api.kubeconfig)), (error) => StudioError.is(error, 'not_found'));
+  });
+
+  it('has its tokens in a Secret of others, which its pod names', async () => {
+    const up = { phase: 'Running', conditions: ready };
+    const pod = serverPod('new', up) as { spec: object };
+    const spec = { ...pod.spec, volumes: [{ name: 'tokens', secret: { secretName: 'of-others' } }] };
+    const data = { full: Buffer.from('f').toString('base64'), read: Buffer.from('r').toString('base64') };
+    await using api = await startKubeApi(
+      answers(({ path }) =>
+        path.endsWith('/pods')
+          ? LIST([{ ...pod, spec }])
+          : path.endsWith('secrets/of-others')
+            ? { body: { metadata: { name: 'of-others' }, data } }
+            : undefined,
+      ),
+    );
+    const cluster = await open(api.kubeconfig);
+    const found = await findServerPod(cluster);
+    assert.ok('tokens' in found);
+    assert.deepEqual(await serverTokens(cluster, undefined, found.tokens), { full: 'f', read: 'r' });
+    await assert.rejects(
+      serverTokens(cluster, undefined, 'gone'),
+      (error) => StudioError.is(error, 'not_found') && /Whoever manages it/.test(error.hint ?? ''),
+    );
   });
 
   it('has its tokens in a Secret', async () => {

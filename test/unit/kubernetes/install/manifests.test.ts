@@ -113,6 +113,22 @@ describe('an installation', () => {
     assert.deepEqual(mounted, pod.volumes.map((volume) => volume['name']).sort());
   });
 
+  test('takes tokens and authority from Secrets that others manage', () => {
+    const secrets = (input: InstallInput): unknown[] =>
+      (server(input).volumes as { name: string; secret?: { secretName: string } }[]).flatMap(({ name, secret }) =>
+        secret === undefined ? [] : [[name, secret.secretName]],
+      );
+    assert.deepEqual(secrets({}), [
+      ['tokens', 'rollout-studio-tokens'],
+      ['authority', 'rollout-studio-ca'],
+    ]);
+    assert.deepEqual(secrets({ tokensSecret: 'vault-tokens', authoritySecret: 'issuer' }), [
+      ['tokens', 'vault-tokens'],
+      ['authority', 'issuer'],
+    ]);
+    assert.throws(() => create({ tokensSecret: 'No Name' }), /--tokens-secret: a name of a Secret/);
+  });
+
   test('supports the cluster’s own tools', () => {
     const { metadata, spec } = specOf(create({ port: 9000 })).template;
     assert.deepEqual(
