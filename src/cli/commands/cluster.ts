@@ -1,6 +1,8 @@
+import path from 'node:path';
 import { LOCAL } from '../../client/targets/local.ts';
 import { clusterRef } from '../../client/targets/target.ts';
 import { StudioError } from '../../common/errors.ts';
+import { plural } from '../../common/text.ts';
 import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { Change } from '../../kubernetes/install/install.ts';
 import type { InstallOptions } from '../../kubernetes/install/options.ts';
@@ -24,6 +26,8 @@ export const cluster: Command = {
     'create-namespace': { type: 'boolean', text: 'create the namespace if it does not exist' },
     namespace: { type: 'string', value: 'NAME', text: 'namespace of the manifests if render has no target (default)' },
     ...INSTALL_OPTIONS,
+    as: { type: 'string', value: 'FORM', text: 'render: manifests, or kustomize for a base in the folder of --out' },
+    out: { type: 'string', value: 'FOLDER', text: 'render --as kustomize: folder for the files' },
     'delete-data': { type: 'boolean', text: 'uninstall: also delete the volumes with the trajectories' },
     'dry-run': { type: 'boolean', text: 'only print what would change' },
     timeout: {
@@ -128,10 +132,28 @@ async function print(
   namespace: string,
   installed?: InstallOptions,
 ): Promise<Outcome> {
-  const { render } = await import('../../kubernetes/install/render.ts');
-  const text = await render(await readInstallOptions(commandLine, installed), namespace);
-  if (context.json) context.printJson({ namespace, manifests: text });
-  else context.print(text.trimEnd());
+  const { serverArchive } = await import('../../kubernetes/install/install.ts');
+  const { MARK, renderKustomize, renderManifests } = await import('../../kubernetes/install/render/render.ts');
+  const form = textOption(commandLine, 'as') ?? 'manifests';
+  const out = textOption(commandLine, 'out');
+  const options = await readInstallOptions(commandLine, installed);
+  if (form !== 'manifests' && form !== 'kustomize')
+    throw new StudioError('usage', `--as ${form} is unknown. Expected manifests or kustomize.`);
+  if ((form === 'manifests') !== (out === undefined)) {
+    throw new StudioError('usage', '--as kustomize requires --out FOLDER, and --out requires --as kustomize.');
+  }
+  const rendering = { options, archive: await serverArchive(), namespace };
+  if (out === undefined) {
+    const text = renderManifests(rendering);
+    if (context.json) context.printJson({ namespace, manifests: text });
+    else context.print(text.trimEnd());
+    return 0;
+  }
+  const { writeGenerated } = await import('../../kubernetes/install/render/folder.ts');
+  const files = renderKustomize(rendering);
+  await writeGenerated(path.resolve(context.cwd, out), files, MARK);
+  if (context.json) context.printJson({ namespace, files: [...files.keys()] });
+  else context.print(`Wrote ${plural(files.size, 'file')} to ${out}. Apply them with kubectl apply -k ${out}`);
   return 0;
 }
 

@@ -134,9 +134,12 @@ function policy(
     object('ValidatingAdmissionPolicy', name, place, {
       spec: {
         failurePolicy: 'Fail',
+        // With all defaults: they are one field, which otherwise each `kubectl apply` would change.
         matchConstraints: {
+          matchPolicy: 'Equivalent',
+          objectSelector: {},
           namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
-          resourceRules: rules.map((rule) => ({ ...rule, apiVersions: ['v1'] })),
+          resourceRules: rules.map((rule) => ({ ...rule, apiVersions: ['v1'], scope: '*' })),
         },
         matchConditions: [
           {

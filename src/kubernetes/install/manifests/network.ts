@@ -51,7 +51,8 @@ export function networkPolicies(options: InstallOptions, namespace: string): Kub
         spec: {
           podSelector: { matchLabels: component === undefined ? OURS : labels(component) },
           policyTypes: ['Ingress', 'Egress'],
-          ingress: rules.ingress ?? [],
+          // The API server leaves out an empty list, which would be a change at each `kubectl apply`.
+          ...(rules.ingress === undefined ? {} : { ingress: rules.ingress }),
           egress: rules.egress,
         },
       },
