@@ -28,6 +28,12 @@ export function percent(share: number): string {
   return `${Math.round(share * 100)}%`;
 }
 
+/** Formats a cost: `0.0042`, `0.52`, `1,250`. */
+export function costText(cost: number): string {
+  if (cost >= 1000) return count(cost);
+  return cost > 0 && cost < 0.1 ? String(Number(cost.toPrecision(2))) : cost.toFixed(2);
+}
+
 /** Formats milliseconds: `1.2 ms`, `12 ms`, `42.1 s`, `3 min 5 s`, `2 h 10 min`. */
 export function duration(ms: number): string {
   if (ms < 999.5) return `${ms < 9.95 && !Number.isInteger(ms) ? ms.toFixed(1) : Math.round(ms)} ms`;

@@ -129,6 +129,7 @@ export async function loadBatch(
   const mixPrompts = mix === undefined ? [] : await readMix(reading, parsed, mix, agent, dataset?.head ?? []);
   if (world !== undefined) checkWorldTexts(reading, world, dataset?.head ?? []);
   checkTogether(reading, parsed, value, options);
+  checkPriced(reading, parsed, value, agent);
   if (value.scorer?.kind === 'world' && world !== undefined) checkVerifier(reading, parsed, world);
   await checkSandbox(reading, parsed, value.sandbox);
   if (value.group !== undefined) checkGroup(reading, parsed, value.group);
@@ -262,6 +263,23 @@ function checkTogether(reading: Reading, parsed: ParsedFile, value: Partial<Batc
       hint: 'For example, write `https://example.org/hook`.',
     });
   }
+}
+
+/** Reports a limit of what nothing has: a cost. */
+function checkPriced(
+  reading: Reading,
+  parsed: ParsedFile,
+  { stop }: Partial<BatchFile>,
+  agent: AgentParts | undefined,
+): void {
+  if (stop?.cost_per_task === undefined || agent === undefined) return;
+  if (withMembers(agent).some(({ value: { model } }) => model?.price !== undefined)) return;
+  reading.report(parsed, ['stop', 'cost_per_task'], {
+    code: 'conflict',
+    severity: 'warning',
+    message: 'the model of the agent has no `price`, so its attempts have no cost',
+    hint: 'Add `price` to `model` in the agent file, or write `tokens_per_task`.',
+  });
 }
 
 /** Reports a condition that does not compile, where its error is. */

@@ -159,6 +159,8 @@ export const submission = z.object({
     tokens: z.number().int().optional(),
     /** Of all attempts of a task: none of them begins afterwards. */
     tokens_per_task: z.number().int().optional(),
+    /** Of all attempts of a task, by the prices of its models: none of them begins afterwards. */
+    cost_per_task: z.number().positive().optional(),
     rollout: z.string().optional(), // CEL
   }),
   retry: z.object({ infrastructure: z.number().int() }),

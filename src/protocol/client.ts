@@ -197,10 +197,14 @@ export const batchRow = z.object({
       replayed: z.object({ groups: int, rollouts: int }),
     })
     .optional(),
-  /** `outside`: tasks that are outside its band now, if it is refreshed. */
-  curriculum: curriculum.extend({ outside: int.optional() }).optional(),
-  /** Tokens that the attempts of a task may use, and tasks that used them. */
-  budget: z.object({ tokens: int, spent: int }).optional(),
+  /**
+   * If it is refreshed: tasks that are outside its band now, their scored attempts, and how many refreshes moved tasks.
+   */
+  curriculum: curriculum
+    .extend({ outside: int.optional(), outside_attempts: int.optional(), moves: int.optional() })
+    .optional(),
+  /** Tokens that the attempts of a task may use, what they may cost, and tasks that used that. */
+  budget: z.object({ tokens: int.optional(), cost: z.number().optional(), spent: int }).optional(),
   imported: z.boolean(),
   reason: z.string().optional(),
   /** Cursor of the summary rows. */

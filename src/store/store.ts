@@ -266,6 +266,8 @@ export interface NewBatch {
   readonly curriculum?: NonNullable<CreateBatch['curriculum']>;
   /** No attempt of a task begins after its attempts used this many tokens. */
   readonly task_tokens?: number;
+  /** No attempt of a task begins after its attempts cost this much. */
+  readonly task_cost?: number;
   /** What its groups are, if trainers request them. Tasks that are added are a dataset then, and are not queued. */
   readonly group?: GroupSettings;
 }

@@ -7,6 +7,7 @@ import { groupFigures } from './groups/figures.ts';
 import { NO_FAULTS } from './recovery.ts';
 import type { SideUsage } from './schema.ts';
 import { LEVEL, methodText, resamplesFor } from './statistics/bootstrap.ts';
+import { controlFigures, type TaskBudget } from './statistics/controls.ts';
 import { attemptOf, attemptRows } from './statistics/outcomes.ts';
 import { PartTally } from './statistics/parts.ts';
 import { type Counts, reportedKs } from './statistics/passRates.ts';
@@ -43,9 +44,11 @@ export interface ReportInput {
   /** More values of k to report, such as those of `--fail-under`. */
   readonly ks?: readonly number[];
   /** What its curriculum left out. */
-  readonly curriculum?: Report['curriculum'];
-  /** Its `stop.tokens_per_task`, and what that stopped. */
-  readonly budget?: Report['budget'];
+  readonly curriculum?: Report['curriculum'] | undefined;
+  /** What the attempts of a task may use. */
+  readonly budget?: TaskBudget | undefined;
+  /** By ID of a task that is a group: the ID of the dataset's task that it repeats. */
+  readonly repeated?: ReadonlyMap<string, string>;
   /** What the filter of its groups left out. */
   readonly filtered?: Report['filtered'];
   /** What was replayed with its groups. */
@@ -93,6 +96,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     // In an ended batch, attempts that never began are not open.
     ...(input.at === 'ended' ? {} : { attempts: input.attempts, tasks: input.tasks }),
   });
+  const controls = yield* controlFigures({ ...input, counting });
   const why: Record<string, string> = {};
   const { settled } = tally;
   const { scored } = settled;
@@ -179,8 +183,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     value: values.result(input.judge),
     groups: { ...bySignal },
     wasted: { ...wasted },
-    curriculum: input.curriculum ?? null,
-    budget: input.budget ?? null,
+    ...controls,
     filtered: input.filtered ?? { groups: 0, tokens: 0 },
     replayed: input.replayed ?? { groups: 0, rollouts: 0 },
     lost: { ...lost },

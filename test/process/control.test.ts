@@ -377,12 +377,30 @@ describe('stop rules', { timeout: 480_000, concurrency: 3 }, () => {
     });
     const report = await workspace.json<Report>('run', file);
     assert.deepEqual([report.passed, report.cancelled, report.open], [2, 10, 0]);
-    assert.deepEqual(report.budget, { tokens: 1, spent: 2 });
+    const unspent = { tokens: 0, cost: null };
+    assert.deepEqual(report.budget, { tokens: 1, cost: null, spent: 2, of: 2, not_begun: 10, unspent });
     const { stdout } = await workspace.run('report', report.batch);
-    assert.match(stdout, /^budget {5}2 tasks used 1 tokens or more; no further attempts of them began$/m);
+    assert.match(stdout, /^budget {5}2 of 2 tasks used 1 tokens or more: 10 attempts not begun, 0 tokens unspent$/m);
     const left = (await workspace.rows(report.batch)).find(({ progress }) => progress.status === 'cancelled');
     const [end] = ofKind(await workspace.events(left?.rollout ?? ''), 'rollout.end');
     assert.match(end?.data.error?.message ?? '', /^stop\.tokens_per_task: its attempts used \d+ tokens \(limit 1\)\.$/);
+  });
+
+  it('cost_per_task: no attempt of a task begins after those that ended cost so much', async () => {
+    const file = workspace.batch('costly', {
+      endpoint: demo.url,
+      tasks: tasks(2, '42'),
+      model: { price: { input: 1000, output: 1000 } },
+      batch: { attempts: 4, concurrency: 1, order: 'depth', stop: { cost_per_task: 0.000001 } },
+    });
+    const report = await workspace.json<Report>('run', file);
+    assert.deepEqual([report.passed, report.cancelled, report.open], [2, 6, 0]);
+    assert.deepEqual([report.budget?.spent, report.budget?.not_begun], [2, 6]);
+    const left = (await workspace.rows(report.batch)).find(({ progress }) => progress.status === 'cancelled');
+    assert.match(
+      left?.progress.error_message ?? '',
+      /^stop\.cost_per_task: its attempts cost [\d.]+ \(limit 0\.000001\)\.$/,
+    );
   });
 
   it('failures: a batch that fails ends @deep', async () => {

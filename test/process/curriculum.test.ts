@@ -49,7 +49,7 @@ describe('a curriculum', { timeout: 480_000 }, () => {
     });
     assert.deepEqual(await order(hard.batch), ['hard-1', 'hard-2', 'new']);
     assert.equal(hard.attempts, 9);
-    assert.deepEqual(hard.curriculum, { by: first.batch, too_hard: 0, too_easy: 2, unknown: 1, saved: 6 });
+    assert.deepEqual(hard.curriculum, { by: first.batch, kept: 3, too_hard: 0, too_easy: 2, unknown: 1, saved: 6 });
     const { stdout } = await workspace.run('report', hard.batch);
     const text = `2 tasks left out by their pass rates in ${first.batch} (2 too easy); 1 task without one kept`;
     assert.match(
@@ -88,11 +88,15 @@ describe('a curriculum', { timeout: 480_000 }, () => {
     });
     // 10 of 11 passed after the second refresh.
     assert.deepEqual([moved.passed, moved.failed, moved.cancelled, moved.open], [10, 14, 4, 0]);
-    assert.equal(moved.curriculum?.outside, 1);
+    const { outside, outside_attempts: spent, moves, not_begun: notBegun } = moved.curriculum ?? {};
+    assert.deepEqual([outside, spent, moves, notBegun], [1, 10, 1, 4]);
     assert.equal(moved.pass_at, null);
     assert.match(moved.why['pass_at'] ?? '', /stops a task outside the band of its curriculum/);
     const { stdout } = await workspace.run('report', moved.batch);
-    assert.match(stdout, /^ {11}1 task left its band since$/m);
+    assert.match(
+      stdout,
+      /^ {11}its band: 1 task outside now, moved once, 10 attempts spent outside, 4 attempts not begun$/m,
+    );
     const notes = (await workspace.events(moved.batch)).flatMap((event) =>
       event.kind === 'infra' ? [event.data.text] : [],
     );

@@ -64,6 +64,9 @@ export interface Ending {
   readonly reward?: number | null;
   readonly touched?: boolean;
   readonly fingerprint?: string;
+  /** Of the agent, and of side models. */
+  readonly cost?: number;
+  readonly sideCost?: number;
   /** Model steps before the end. */
   readonly steps?: number;
 }
@@ -120,6 +123,10 @@ export function endOf(ending: Ending, steps = 0): EventData['rollout.end'] {
       cached_tokens: 0,
       ms: 10,
       held_ms: 0,
+      ...(ending.cost === undefined ? {} : { cost: ending.cost }),
+      ...(ending.sideCost === undefined
+        ? {}
+        : { side: { calls: 1, input_tokens: 0, output_tokens: 0, cached_tokens: 0, cost: ending.sideCost } }),
     },
     ...(ending.fingerprint === undefined ? {} : { fingerprint: ending.fingerprint }),
   };

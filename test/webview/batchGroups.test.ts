@@ -51,6 +51,19 @@ describe('groups of the batch page', { timeout: 300_000 }, () => {
       await says(page, /No signal: all/);
     }));
 
+  it('have tiles of what settings saved and cost', () =>
+    open('groups', async (page) => {
+      const tile = (name: string): Locator => page.getByRole('region', { name, exact: true });
+      assert.match(
+        await tile('Curriculum').innerText(),
+        /^Curriculum\s+33\s+of 53 tasks\s+7 tasks outside now, moved 4 times/,
+      );
+      assert.match(
+        await tile('Task budget').innerText(),
+        /^Task budget\s+\d+\s+of 40 tasks\s+[\d.]+[kM]? tokens unspent$/,
+      );
+    }));
+
   it('advantages follow the estimator, which is remembered', () =>
     open('groups-pair', async (page) => {
       // One of two passed: a mean of 0.5 and a spread of 0.71.

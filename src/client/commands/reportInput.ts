@@ -2,6 +2,7 @@
 import { isFaultRule } from '../../config/submission/rule.ts';
 import { type Submission, submission } from '../../config/submission.ts';
 import type { Api } from '../../protocol/api.ts';
+import { controlsOf } from '../../protocol/batchControls.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { Report } from '../../trace/statistics/schema.ts';
 import type { ReportInput } from '../../trace/statistics.ts';
@@ -16,7 +17,7 @@ export async function reportInput(
   signal: AbortSignal,
   rows?: Iterable<RolloutRow>,
 ): Promise<ReportInput> {
-  const [all, { levels, scenarios }, submitted, delivered] = await Promise.all([
+  const [all, { levels, scenarios, repeated }, submitted, delivered] = await Promise.all([
     rows === undefined ? Array.fromAsync(api.allRollouts(batch.batch, { all: 1 }, signal)) : [...rows],
     groupsOf(api, batch.batch, signal),
     batch.imported ? undefined : readSubmission(api, batch.submission, signal),
@@ -28,30 +29,16 @@ export async function reportInput(
     rows: all,
     levels,
     scenarios,
+    repeated,
     ks,
     tasks: batch.tasks,
     at: batch.state === 'ended' ? 'ended' : Date.now(),
-    // In an imported batch, one that rescores a part of another one, and one for groups, tasks have different numbers
-    // of attempts.
-    ...(batch.adaptive === undefined ? {} : { adaptive: { ...batch.adaptive, most: batch.attempts } }),
-    ...(batch.imported || batch.rescores !== undefined || batch.groups !== undefined || batch.adaptive !== undefined
-      ? {}
-      : { attempts: batch.attempts }),
+    ...controlsOf(batch),
     ...(passesPerTask === undefined ? {} : { passesPerTask }),
-    ...curriculumOf(batch),
-    ...(batch.budget === undefined ? {} : { budget: batch.budget }),
     ...delivered,
     perturb: perturbOf(submitted),
     ...judgeOf(submitted),
   };
-}
-
-function curriculumOf({ curriculum, groups, attempts }: BatchRow): Pick<ReportInput, 'curriculum'> {
-  if (curriculum === undefined) return {};
-  const { by, too_hard: tooHard, too_easy: tooEasy, unknown, outside } = curriculum;
-  const saved = groups === undefined ? (tooHard + tooEasy) * attempts : null;
-  const moved = outside === undefined ? {} : { outside };
-  return { curriculum: { by, too_hard: tooHard, too_easy: tooEasy, unknown, saved, ...moved } };
 }
 
 function judgeOf(submitted: Submission | undefined): Pick<ReportInput, 'judge'> {
@@ -71,9 +58,10 @@ async function groupsOf(
   api: Api,
   batch: string,
   signal: AbortSignal,
-): Promise<Required<Pick<ReportInput, 'levels' | 'scenarios'>>> {
+): Promise<Required<Pick<ReportInput, 'levels' | 'scenarios' | 'repeated'>>> {
   const levels = new Map<string, string | number>();
   const scenarios = new Map<string, string>();
+  const repeated = new Map<string, string>();
   let after: number | undefined;
   do {
     const page = await api.tasks(batch, { limit: 1000, excerpt: 1, ...(after === undefined ? {} : { after }) }, signal);
@@ -81,10 +69,11 @@ async function groupsOf(
       const scenario = scenarioOfTask(task);
       if (task.level !== undefined) levels.set(task.id, task.level);
       if (scenario !== undefined) scenarios.set(task.id, scenario);
+      if (task.of !== undefined) repeated.set(task.id, task.of);
     }
     after = page.next;
   } while (after !== undefined);
-  return { levels, scenarios };
+  return { levels, scenarios, repeated };
 }
 
 /** Returns what the filter of a batch left out of its groups, and what was replayed with them. */

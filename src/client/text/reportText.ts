@@ -8,6 +8,7 @@ import { wastedParts } from '../../trace/groups/text.ts';
 import { accuracyText } from '../../trace/prediction/text.ts';
 import { RECOVERIES, RECOVERY_NAMES } from '../../trace/recovery.ts';
 import { PREDICTION_PARTS } from '../../trace/schema/prediction.ts';
+import { bandParts, budgetLimit, budgetParts } from '../../trace/statistics/controlText.ts';
 import type { Comparison, Report, TaskGroup } from '../../trace/statistics/schema.ts';
 import { harmlessLine } from '../../trace/text/terminal.ts';
 import { outcomeCounts } from '../../trace/worldOutcomes.ts';
@@ -144,13 +145,14 @@ function totalsLines(report: Report, width: number): string[] {
     const { saved } = report.curriculum;
     const text = curriculumText(report.curriculum);
     lines.push(`curriculum ${text}${saved === null || saved === 0 ? '' : `: ${plural(saved, 'attempt')} saved`}`);
-    const { outside = 0 } = report.curriculum;
-    if (outside > 0) lines.push(`           ${plural(outside, 'task')} left its band since`);
+    const band = bandParts(report.curriculum);
+    if (band.length > 0) lines.push(`           its band: ${band.join(', ')}`);
   }
-  if (report.budget !== null && report.budget.spent > 0)
+  const { budget } = report;
+  if (budget !== null)
     lines.push(
-      `budget     ${plural(report.budget.spent, 'task')} used ${compact(report.budget.tokens)} tokens or more; no ` +
-        'further attempts of them began',
+      `budget     ${budget.spent} of ${plural(budget.of, 'task')} used ${budgetLimit(budget)} or more: ` +
+        budgetParts(budget).join(', '),
     );
   const { stopped, adaptive } = report;
   if (adaptive !== null)

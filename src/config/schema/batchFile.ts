@@ -133,6 +133,7 @@ const scorer = z.discriminatedUnion(
   expects('a scorer', '{ kind: exact }'),
 );
 
+const COST = expects('a cost above 0, in the currency of the prices', '0.5');
 const CONCURRENCY = expects('auto, or a whole number, 1 or more', 'auto');
 
 export const batchFile = z.strictObject({
@@ -162,6 +163,13 @@ export const batchFile = z.strictObject({
       tokens_per_task: amount('200k')
         .optional()
         .describe('Begins no more attempts of a task when its attempts have used this many tokens.'),
+      cost_per_task: z
+        .number(COST)
+        .positive(COST)
+        .optional()
+        .describe(
+          'Begins no more attempts of a task when those that have ended cost this much, by the `price` of the models.',
+        ),
       rollout: text("'repeats > 3 || usage.tokens > 50000'", 'a condition in CEL')
         .optional()
         .describe(

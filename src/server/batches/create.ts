@@ -84,6 +84,7 @@ async function createRunnable(
     blobs,
     ...(request.curriculum === undefined ? {} : { curriculum: request.curriculum }),
     ...(submission.stop.tokens_per_task === undefined ? {} : { task_tokens: submission.stop.tokens_per_task }),
+    ...(submission.stop.cost_per_task === undefined ? {} : { task_cost: submission.stop.cost_per_task }),
     ...(request.group === undefined ? {} : { group: request.group }),
   });
   if (existing === undefined)

@@ -24,8 +24,8 @@ export function reasonToStop(stop: Submission['stop'], progress: BatchProgress):
 
 /** `refreshed`: whether the band of its curriculum moves. */
 export function hasStopRules(stop: Submission['stop'], refreshed: boolean): boolean {
-  const { passes_per_task: passes, failures, tokens, tokens_per_task: budget } = stop;
-  return refreshed || [passes, failures, tokens, budget].some((rule) => rule !== undefined);
+  const { passes_per_task: passes, failures, tokens, tokens_per_task: taskTokens, cost_per_task: taskCost } = stop;
+  return refreshed || [passes, failures, tokens, taskTokens, taskCost].some((rule) => rule !== undefined);
 }
 
 /** Whether no attempt runs, and those that wait may be ones that never begin. */

@@ -46,6 +46,9 @@ export interface Batch {
   /** Tasks of the dataset that are outside the band of its curriculum, and whose budget is spent. */
   outside: number;
   spent: number;
+  /** Scored attempts of the tasks that are outside, and how often tasks left the band or came back. */
+  outside_attempts: number;
+  moves: number;
   /** What the filter left out when groups were delivered, and what was replayed with them. */
   filtered_groups: number;
   filtered_tokens: number;
@@ -78,6 +81,8 @@ const SAVED = [
   'last',
   'last_at',
   'outside',
+  'outside_attempts',
+  'moves',
   'spent',
   'filtered_groups',
   'filtered_tokens',
@@ -126,6 +131,8 @@ export function readBatch(row: Row): Batch {
     last: int(row, 'last'),
     lastAt: int(row, 'last_at'),
     outside: int(row, 'outside'),
+    outside_attempts: int(row, 'outside_attempts'),
+    moves: int(row, 'moves'),
     spent: int(row, 'spent'),
     filtered_groups: int(row, 'filtered_groups'),
     filtered_tokens: int(row, 'filtered_tokens'),
@@ -211,6 +218,8 @@ export async function saveBatches(tx: Transaction, batches: Iterable<Batch>): Pr
       batch.last,
       batch.lastAt,
       batch.outside,
+      batch.outside_attempts,
+      batch.moves,
       batch.spent,
       batch.filtered_groups,
       batch.filtered_tokens,
@@ -236,9 +245,14 @@ export function parentOf({ parent }: NewBatch): Pick<BatchRow, 'parent'> {
 
 function curriculumOf(
   curriculum: NonNullable<NewBatch['curriculum']>,
-  outside: number,
+  { outside, outside_attempts: attempts, moves }: Batch,
 ): NonNullable<BatchRow['curriculum']> {
-  return curriculum.refresh === undefined ? curriculum : { ...curriculum, outside };
+  return curriculum.refresh === undefined ? curriculum : { ...curriculum, outside, outside_attempts: attempts, moves };
+}
+
+function budgetOf({ spec: { task_tokens: tokens, task_cost: cost }, spent }: Batch): Pick<BatchRow, 'budget'> {
+  if (tokens === undefined && cost === undefined) return {};
+  return { budget: { ...(tokens === undefined ? {} : { tokens }), ...(cost === undefined ? {} : { cost }), spent } };
 }
 
 function deliveredOf(batch: Batch): NonNullable<BatchRow['delivered']> {
@@ -271,8 +285,8 @@ export function batchRow(batch: Batch): BatchRow {
     ...(spec.adaptive === undefined ? {} : { adaptive: spec.adaptive }),
     ...(spec.rescores === undefined ? {} : { rescores: spec.rescores.batch }),
     ...(spec.group === undefined ? {} : { groups: true, delivered: deliveredOf(batch) }),
-    ...(spec.curriculum === undefined ? {} : { curriculum: curriculumOf(spec.curriculum, batch.outside) }),
-    ...(spec.task_tokens === undefined ? {} : { budget: { tokens: spec.task_tokens, spent: batch.spent } }),
+    ...(spec.curriculum === undefined ? {} : { curriculum: curriculumOf(spec.curriculum, batch) }),
+    ...budgetOf(batch),
     imported: spec.imported,
     ...(batch.reason === null ? {} : { reason: batch.reason }),
     rev: batch.rev,

@@ -139,7 +139,8 @@ export class Ledger {
       const [side, sideBefore] = [rollout.progress.side, before.progress.side];
       batch.side_input_tokens += (side?.input_tokens ?? 0) - (sideBefore?.input_tokens ?? 0);
       batch.side_output_tokens += (side?.output_tokens ?? 0) - (sideBefore?.output_tokens ?? 0);
-      this.#counts.used(batch, rollout.task, tokensOf(rollout) - tokensOf(before));
+      const tokens = tokensOf(rollout) - tokensOf(before);
+      this.#counts.used(batch, rollout.task, { tokens, cost: costOf(rollout) - costOf(before) });
     }
     if (changes.size > 0) await saveRollouts(this.#tx, changes, (id) => this.batch(id));
   }
@@ -245,6 +246,11 @@ export class Ledger {
 /** Returns the tokens of a rollout, with those of side models. */
 function tokensOf({ progress: { input_tokens: input, output_tokens: output, side } }: RolloutRecordRow): number {
   return input + output + (side?.input_tokens ?? 0) + (side?.output_tokens ?? 0);
+}
+
+/** Returns the cost of a rollout in millionths, with that of side models. */
+function costOf({ progress: { cost = 0, side } }: RolloutRecordRow): number {
+  return Math.round((cost + (side?.cost ?? 0)) * 1e6);
 }
 
 /** Whether the attempt of a rollout that ended with a result is tried again, because a person changed this try. */

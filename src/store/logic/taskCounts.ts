@@ -1,11 +1,12 @@
 /**
  * Counts by task of the dataset, for batches whose curriculum is refreshed (`curriculum.refresh`) and batches with a
- * budget by task (`stop.tokens_per_task`). All groups that repeat a task count together.
+ * budget by task (`stop.tokens_per_task`, `stop.cost_per_task`). All groups that repeat a task count together.
  */
 import { StudioError } from '../../common/errors.ts';
 import { plural } from '../../common/text.ts';
-import { percent } from '../../common/units.ts';
+import { costText, percent } from '../../common/units.ts';
 import { type CurriculumRule, placeInBand, type TaskRate } from '../../trace/selection/curriculum.ts';
+import { CLOSED_BY } from '../../trace/statistics/controls.ts';
 import { datasetId } from '../../trace/task.ts';
 import { int, intOr, quote, text, unquote } from '../sql/row.ts';
 import { TASK_COUNT } from '../sql/schema.ts';
@@ -24,11 +25,14 @@ const SPENT = 2;
 export const MAY_BEGIN =
   'task NOT IN (SELECT task FROM task_count WHERE batch = ? AND closed > 0 AND task IS NOT NULL)';
 
-type Rules = Pick<NewBatch, 'task_tokens' | 'curriculum'>;
+type Rules = Pick<NewBatch, 'task_tokens' | 'task_cost' | 'curriculum'>;
+
+/** Costs are stored in millionths. */
+const MILLION = 1e6;
 
 /** Whether the tasks of a batch are counted. */
-function isCounted({ task_tokens: tokens, curriculum }: Rules): boolean {
-  return tokens !== undefined || curriculum?.refresh !== undefined;
+function isCounted({ task_tokens: tokens, task_cost: cost, curriculum }: Rules): boolean {
+  return tokens !== undefined || cost !== undefined || curriculum?.refresh !== undefined;
 }
 
 /** Remembers the pass rates that new tasks of a batch have in its curriculum. `from`: index of the first one. */
@@ -48,10 +52,15 @@ export async function addTaskRates(
   if (rows.length > 0) await tx.insert(TASK_COUNT, ['batch', 'name', 'task', 'passed', 'scored'], rows, 'ignore');
 }
 
-interface Added {
+/** What attempts used. `cost`: in millionths. */
+interface Used {
+  tokens: number;
+  cost: number;
+}
+
+interface Added extends Used {
   passed: number;
   scored: number;
-  tokens: number;
 }
 
 /** The counts that a transaction changes. */
@@ -72,16 +81,18 @@ export class TaskCounts {
     if (name === 'passed') added.passed += 1;
   }
 
-  used(batch: Batch, task: number, tokens: number): void {
-    const added = tokens === 0 ? undefined : this.#of(batch, task);
-    if (added !== undefined) added.tokens += tokens;
+  used(batch: Batch, task: number, { tokens, cost }: Readonly<Used>): void {
+    const added = tokens === 0 && cost === 0 ? undefined : this.#of(batch, task);
+    if (added === undefined) return;
+    added.tokens += tokens;
+    added.cost += cost;
   }
 
   #of(batch: Batch, task: number): Added | undefined {
     if (!isCounted(batch.spec)) return undefined;
     const tasks = this.#added.get(batch) ?? new Map<number, Added>();
     this.#added.set(batch, tasks);
-    const added = tasks.get(task) ?? { passed: 0, scored: 0, tokens: 0 };
+    const added = tasks.get(task) ?? { passed: 0, scored: 0, tokens: 0, cost: 0 };
     tasks.set(task, added);
     return added;
   }
@@ -109,19 +120,21 @@ export class TaskCounts {
   ): Promise<void> {
     const names = await namesOf(this.#tx, batch, [...tasks.keys()], groupOf);
     const sums = new Map<string, Added & { task: number | null }>();
-    for (const [task, { passed, scored, tokens }] of tasks) {
+    for (const [task, { passed, scored, tokens, cost }] of tasks) {
       const name = names.get(task);
       if (name === undefined) continue; // its batch is being removed
       const sum = sums.get(name) ?? {
         passed: 0,
         scored: 0,
         tokens: 0,
+        cost: 0,
         task: batch.spec.group === undefined ? task : null,
       };
       sums.set(name, sum);
       sum.passed += passed;
       sum.scored += scored;
       sum.tokens += tokens;
+      sum.cost += cost;
     }
     await this.#tx.insert(
       TASK_COUNT,
@@ -129,26 +142,26 @@ export class TaskCounts {
       Array.from(sums, ([name, { task }]) => [batch.id, name, task]),
       'ignore',
     );
-    const limit = batch.spec.task_tokens ?? Infinity;
-    for (const [name, { passed, scored, tokens }] of sums) {
-      await this.#tx.run(
-        'UPDATE task_count SET passed = passed + ?, scored = scored + ?, tokens = tokens + ? WHERE batch = ? AND ' +
-          'name = ?',
+    for (const [name, { passed, scored, tokens, cost }] of sums) {
+      const row = await this.#tx.get(
+        'UPDATE task_count SET passed = passed + ?, scored = scored + ?, attempts = attempts + ?, ' +
+          'tokens = tokens + ?, cost = cost + ? WHERE batch = ? AND name = ? RETURNING closed, attempts, tokens, cost',
         passed,
         scored,
+        scored,
         tokens,
+        cost,
         batch.id,
         name,
       );
-      if (tokens === 0 || limit === Infinity) continue;
-      const row = await this.#tx.get(
-        'SELECT closed FROM task_count WHERE batch = ? AND name = ? AND tokens >= ?',
-        batch.id,
-        name,
-        limit,
-      );
-      if (row === undefined || int(row, 'closed') === SPENT) continue;
-      if (int(row, 'closed') === OUTSIDE) batch.outside -= 1;
+      if (row === undefined) continue;
+      const isOutside = int(row, 'closed') === OUTSIDE;
+      if (isOutside) batch.outside_attempts += scored;
+      if (int(row, 'closed') === SPENT || spentOf(row, batch.spec) === undefined) continue;
+      if (isOutside) {
+        batch.outside -= 1;
+        batch.outside_attempts -= int(row, 'attempts');
+      }
       batch.spent += 1;
       await this.#close(batch, name, SPENT);
     }
@@ -159,8 +172,8 @@ export class TaskCounts {
     const { curriculum } = batch.spec;
     if (curriculum?.keep === undefined) return [];
     const rows = await this.#tx.all(
-      'SELECT name, task, passed, scored, closed FROM task_count WHERE batch = ? AND scored > 0 AND closed < 2 ' +
-        'ORDER BY name',
+      'SELECT name, task, passed, scored, attempts, closed FROM task_count WHERE batch = ? AND scored > 0 AND ' +
+        'closed < 2 ORDER BY name',
       batch.id,
     );
     const left = { too_hard: 0, too_easy: 0 };
@@ -169,7 +182,9 @@ export class TaskCounts {
       const place = placeInBand(rateIn(row), curriculum);
       const [before, now] = [int(row, 'closed'), place === 'kept' ? OPEN : OUTSIDE];
       if (before === now) continue;
-      batch.outside += now === OUTSIDE ? 1 : -1;
+      const sign = now === OUTSIDE ? 1 : -1;
+      batch.outside += sign;
+      batch.outside_attempts += sign * int(row, 'attempts');
       if (place === 'kept') back.push(row);
       else left[place] += 1;
       await this.#close(batch, text(row, 'name'), now);
@@ -180,6 +195,7 @@ export class TaskCounts {
       ...(back.length > 0 ? [`${back.length} back`] : []),
     ];
     if (changes.length > 0) {
+      batch.moves += 1;
       const now = `${plural(batch.outside, 'task')} outside ${bandText(curriculum)} now`;
       const note = `Curriculum: ${changes.join(', ')}; ${now}.`;
       await addBatchEvent(this.#tx, batch, 'infra', { what: 'note', text: note });
@@ -251,7 +267,7 @@ export async function refusedTasks(
 ): Promise<ReadonlyMap<string, StudioError>> {
   if (!isCounted(spec) || tasks.length === 0) return new Map();
   const rows = await db.all(
-    'SELECT name, passed, scored, tokens, closed FROM task_count WHERE batch = ? AND closed > 0 AND ' +
+    'SELECT name, passed, scored, tokens, cost, closed FROM task_count WHERE batch = ? AND closed > 0 AND ' +
       db.dialect.anyText('name'),
     id,
     [...new Set(tasks)].map(quote),
@@ -278,7 +294,8 @@ export async function unneededTasks(db: Reader, batch: Batch): Promise<UnneededT
   if (closed === SPENT && batch.spent === 0) return [];
   if (spec.group === undefined) {
     const rows = await db.all(
-      `SELECT c.name AS name, c.passed AS passed, c.scored AS scored, c.tokens AS tokens, c.closed AS closed
+      `SELECT c.name AS name, c.passed AS passed, c.scored AS scored, c.tokens AS tokens, c.cost AS cost,
+         c.closed AS closed
        FROM task_count c JOIN task t ON t.batch = c.batch AND t.idx = c.task
        WHERE c.batch = ? AND c.closed >= ? AND t.open > 0 ORDER BY c.task`,
       id,
@@ -288,7 +305,10 @@ export async function unneededTasks(db: Reader, batch: Batch): Promise<UnneededT
   }
   const spent = new Map(
     (
-      await db.all('SELECT name, passed, scored, tokens, closed FROM task_count WHERE batch = ? AND closed = 2', id)
+      await db.all(
+        'SELECT name, passed, scored, tokens, cost, closed FROM task_count WHERE batch = ? AND closed = 2',
+        id,
+      )
     ).map((row) => [unquote(text(row, 'name')), whyClosed(row, spec)]),
   );
   const groups = await db.all(
@@ -306,12 +326,24 @@ function rateIn(row: Row): TaskRate {
   return { passed: int(row, 'passed'), scored: int(row, 'scored') };
 }
 
-function whyClosed(row: Row, { task_tokens: limit = 0, curriculum }: Rules): string {
+/** Returns which budget a task has used; undefined if it has something left. */
+function spentOf(
+  row: Row,
+  { task_tokens: tokens = Infinity, task_cost: cost = Infinity }: Rules,
+): 'tokens' | 'cost' | undefined {
+  if (int(row, 'tokens') >= tokens) return 'tokens';
+  return int(row, 'cost') >= Math.round(cost * MILLION) ? 'cost' : undefined;
+}
+
+function whyClosed(row: Row, rules: Rules): string {
+  const { task_tokens: tokens = 0, task_cost: cost = 0, curriculum = {} } = rules;
   if (int(row, 'closed') === SPENT)
-    return `stop.tokens_per_task: its attempts used ${int(row, 'tokens')} tokens (limit ${limit}).`;
+    return spentOf(row, rules) === 'cost'
+      ? `${CLOSED_BY.cost}: its attempts cost ${costText(int(row, 'cost') / MILLION)} (limit ${costText(cost)}).`
+      : `${CLOSED_BY.tokens}: its attempts used ${int(row, 'tokens')} tokens (limit ${tokens}).`;
   const { passed, scored } = rateIn(row);
   const rate = `${passed} of its ${plural(scored, 'attempt')} passed`;
-  return `curriculum.keep: ${rate}, outside ${bandText(curriculum ?? {})}.`;
+  return `${CLOSED_BY.band}: ${rate}, outside ${bandText(curriculum)}.`;
 }
 
 function bandText({ keep: [low, high] = [0, 1] }: Pick<CurriculumRule, 'keep'>): string {

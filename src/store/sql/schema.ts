@@ -7,7 +7,7 @@
  */
 import type { Table } from './sql.ts';
 
-export const STORE_VERSION = 10;
+export const STORE_VERSION = 11;
 
 export const BATCH = {
   name: 'batch',
@@ -42,6 +42,8 @@ export const BATCH = {
     last: 'int',
     last_at: 'int',
     outside: 'int',
+    outside_attempts: 'int',
+    moves: 'int',
     spent: 'int',
     filtered_groups: 'int',
     filtered_tokens: 'int',
@@ -201,8 +203,9 @@ export const GROUP_CALLBACK = {
 
 /**
  * Counts of a task of the dataset, in batches that need them (see `taskCounts.ts`). `task`: its index, unless groups
- * repeat it. `passed`, `scored`: its attempts here and in the batch of the curriculum. `tokens`: of its attempts here.
- * `closed`: 1 if it is outside the band, 2 if its budget is spent; none of its attempts begin then.
+ * repeat it. `passed`, `scored`: its attempts here and in the batch of the curriculum. `attempts`: the scored ones
+ * here. `tokens`, `cost`: of its attempts here, the cost in millionths. `closed`: 1 if it is outside the band, 2 if its
+ * budget is spent; none of its attempts begin then.
  */
 export const TASK_COUNT = {
   name: 'task_count',
@@ -212,7 +215,9 @@ export const TASK_COUNT = {
     task: 'int',
     passed: 'int',
     scored: 'int',
+    attempts: 'int',
     tokens: 'int',
+    cost: 'int',
     closed: 'int',
   },
 } as const satisfies Table;
@@ -243,6 +248,7 @@ export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [
   groups,
   taskCounts,
   pendingMembers,
+  controlCounts,
 ];
 
 function firstVersion(d: Definitions): readonly string[] {
@@ -391,4 +397,14 @@ function taskCounts(d: Definitions): readonly string[] {
 function pendingMembers(d: Definitions): readonly string[] {
   // How many of its groups, the newest ones, have no rollouts yet.
   return [`ALTER TABLE batch ADD COLUMN pending ${d.int} NOT NULL DEFAULT 0`];
+}
+
+function controlCounts(d: Definitions): readonly string[] {
+  return [
+    ...['attempts', 'cost'].map((column) => `ALTER TABLE task_count ADD COLUMN ${column} ${d.int} NOT NULL DEFAULT 0`),
+    // How often the band of its curriculum moved, and the scored attempts of the tasks that are outside.
+    ...['moves', 'outside_attempts'].map(
+      (column) => `ALTER TABLE batch ADD COLUMN ${column} ${d.int} NOT NULL DEFAULT 0`,
+    ),
+  ];
 }

@@ -178,13 +178,33 @@ export const reportSchema = z.object({
       too_easy: int,
       unknown: int,
       saved: int.nullable(),
-      /** Tasks that are outside the band now, if it moves. */
+      /** Tasks that it kept when the batch was sent. */
+      kept: int.optional(),
+      /** If its band moves: tasks that are outside now, and their scored attempts. */
       outside: int.optional(),
+      outside_attempts: int.optional(),
+      /** How often tasks left the band or came back. */
+      moves: int.optional(),
+      /** Attempts that ended without having begun, because their tasks were outside. */
+      not_begun: int.optional(),
     })
     .nullable()
     .default(null),
-  /** Tokens that the attempts of a task may use, and tasks that used them. null: there is no such limit. */
-  budget: z.object({ tokens: int, spent: int }).nullable().default(null),
+  /**
+   * Tokens that the attempts of a task may use and what they may cost (null: no limit), how many of the tasks used
+   * that, their attempts that have not begun, and what all others have left of it. null: there is no such limit.
+   */
+  budget: z
+    .object({
+      tokens: int.nullable(),
+      cost: z.number().nullable().default(null),
+      spent: int,
+      of: int.default(0),
+      not_begun: int.default(0),
+      unspent: z.object({ tokens: int.nullable(), cost: z.number().nullable() }).default({ tokens: null, cost: null }),
+    })
+    .nullable()
+    .default(null),
   /** Groups that the filter of the batch left out when they were delivered, and the tokens of their members. */
   filtered: z.object({ groups: int, tokens: int }).default({ groups: 0, tokens: 0 }),
   /** Groups that were delivered with rollouts of earlier groups, and how many of these. */

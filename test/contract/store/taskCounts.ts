@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { NewBatch, Store } from '../../../src/store/store.ts';
-import { type Ending, finish, newBatch, newSession, tasks } from '../../support/trajectories.ts';
+import { type Ending, finish, newBatch, newSession, openBatch, tasks } from '../../support/trajectories.ts';
 import type { Subject } from './suite.ts';
 
 const FAILED: Ending = { passed: false, reward: 0 };
@@ -31,6 +31,12 @@ async function next(store: Store, batch: string, session: string, ending: Ending
   return `${lease.task.id}.${lease.attempt}`;
 }
 
+/** Tasks outside, their scored attempts in this batch, and how often tasks moved. */
+async function band(store: Store, batch: string): Promise<readonly (number | undefined)[]> {
+  const { outside: tasks, outside_attempts: attempts, moves } = (await store.batch(batch))?.row.curriculum ?? {};
+  return [tasks, attempts, moves];
+}
+
 const outside = async (store: Store, batch: string): Promise<number | undefined> =>
   (await store.batch(batch))?.row.curriculum?.outside;
 
@@ -42,7 +48,7 @@ export function taskCountTests(subject: Subject): void {
       assert.equal(await next(store, batch, session), 't0.1');
       assert.equal(await outside(store, batch), 0, 'not counted yet');
       assert.equal(await next(store, batch, session), 't0.2');
-      assert.equal(await outside(store, batch), 1, '2 of 2 are more than 90%');
+      assert.deepEqual(await band(store, batch), [1, 2, 1], '2 of 2 are more than 90%');
       assert.equal(await next(subject.other(), batch, session, FAILED), 't1.1');
       assert.equal(await next(store, batch, session), 't1.2');
       assert.equal(await next(store, batch, session), 't1.3', '1 of 2 is inside');
@@ -64,7 +70,11 @@ export function taskCountTests(subject: Subject): void {
       const { batch, session } = await banded(store, { attempts: 2, rates });
       assert.equal(await next(store, batch, session), 't0.1');
       assert.equal(await next(store, batch, session), 't0.2');
-      assert.equal(await outside(store, batch), 1, 't1 is outside by its earlier attempts, and t0 (2 of 6) is not');
+      assert.deepEqual(
+        await band(store, batch),
+        [1, 0, 1],
+        't1 is outside by its earlier attempts, t0 (2 of 6) is not',
+      );
       assert.equal(await next(store, batch, session), undefined);
     });
 
@@ -78,8 +88,11 @@ export function taskCountTests(subject: Subject): void {
       const [other] = await store.lease(session, 1);
       assert.equal(other?.task.id, 't1');
       assert.equal((await store.batchProgress(batch)).unneeded, undefined, 'it may come back');
+      assert.deepEqual(await band(store, batch), [1, 2, 1]);
       await finish(store, batch, leases[2]!, FAILED);
+      assert.deepEqual(await band(store, batch), [1, 3, 1], 'one that ran while its task was outside');
       await finish(store, batch, other, FAILED);
+      assert.deepEqual(await band(store, batch), [1, 1, 2], 't0 is back, and t1 is too hard');
       assert.equal(await next(store, batch, session, FAILED), 't0.4', '2 of 3 are inside again');
       assert.match(
         (await store.read(batch, 0, 100_000)).map(({ body }) => body).join('\n'),
@@ -141,6 +154,32 @@ export function taskCountTests(subject: Subject): void {
         { task: 't0', why },
         { task: 't1', why },
       ]);
+    });
+
+    it('may be a cost, also with side models and prices of a fraction', async () => {
+      const store = subject.store();
+      const { batch, session } = await openBatch(store, 2, { attempts: 4, task_cost: 0.3, order: 'depth' });
+      const begun: (string | undefined)[] = [];
+      for (let index = 0; index < 6; index++)
+        begun.push(await next(store, batch, session, { cost: 0.1, sideCost: 0.05 }));
+      assert.deepEqual(begun, ['t0.1', 't0.2', 't1.1', 't1.2', undefined, undefined]);
+      assert.deepEqual((await store.batch(batch))?.row.budget, { cost: 0.3, spent: 2 });
+      const why = 'stop.cost_per_task: its attempts cost 0.30 (limit 0.30).';
+      assert.deepEqual((await subject.other().batchProgress(batch)).unneeded, [
+        { task: 't0', why },
+        { task: 't1', why },
+      ]);
+    });
+
+    it('ends what a task outside the band has left', async () => {
+      const store = subject.store();
+      const { batch, session } = await banded(store, { attempts: 4, task_tokens: 45 });
+      const leases = await store.lease(session, 3);
+      for (const lease of leases.slice(0, 2)) await finish(store, batch, lease);
+      assert.deepEqual(await band(store, batch), [1, 2, 1]);
+      await finish(store, batch, leases[2]!);
+      assert.deepEqual(await band(store, batch), [0, 0, 1], 'its budget closes it, for good');
+      assert.equal((await store.batch(batch))?.row.budget?.spent, 1);
     });
 
     it('is of all groups of a task', async () => {

@@ -233,6 +233,30 @@ pods: { image: x, counts: 3, isolation: pods }
     ]);
   });
 
+  it('says that a limit of cost does nothing without a price', async () => {
+    const nightly = FILES['batches/nightly.batch.yaml'] ?? '';
+    const agent = (FILES['agents/desk.agent.yaml'] ?? '').replace(/^ {2}price: .*\n/m, '');
+    const files = {
+      ...FILES,
+      'agents/free.agent.yaml': agent,
+      'batches/priced.batch.yaml': nightly.replace('tokens: 50M', 'cost_per_task: 0.5'),
+      'batches/free.batch.yaml': nightly
+        .replace('tokens: 50M', 'cost_per_task: 0.5')
+        .replace('desk.agent', 'free.agent'),
+    };
+    assert.deepEqual(await checkFiles(memoryFiles(files), ['batches/priced.batch.yaml']), []);
+    const problems = (await checkFiles(memoryFiles(files), ['batches/free.batch.yaml'])).map((one) =>
+      formatProblem(one, '/w'),
+    );
+    assert.deepEqual(
+      problems.map((problem) => problem.replace(/^[^:]+:\d+:\d+: /, '')),
+      [
+        'warning: the model of the agent has no `price`, so its attempts have no cost — Add `price` to `model` in ' +
+          'the agent file, or write `tokens_per_task`.',
+      ],
+    );
+  });
+
   it('has a curriculum that does something', async () => {
     const curriculum = async (text: string): Promise<string[]> => {
       const file = FILES['batches/nightly.batch.yaml'];

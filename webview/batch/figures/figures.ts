@@ -1,5 +1,6 @@
 /** Figures over all rows of a batch, shown above its grid: all of the same moment. */
 import { each, type Piecewise } from '../../../src/common/piecewise.ts';
+import { controlsOf } from '../../../src/protocol/batchControls.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { reportPiecewise } from '../../../src/trace/statistics.ts';
 import type { BatchData } from '../../data/batchData.ts';
@@ -29,8 +30,8 @@ export function* figuresOf(data: FiguresOf, counts: Counts, now: number): Piecew
     batch,
     rows: others.length === 0 ? counting : counting.concat(others),
     ...(row === undefined ? {} : { tasks: row.tasks }),
-    ...(row === undefined || row.adaptive !== undefined ? {} : { attempts: row.attempts }),
-    ...(row?.adaptive === undefined ? {} : { adaptive: { ...row.adaptive, most: row.attempts } }),
+    ...(row === undefined ? {} : controlsOf(row)),
+    repeated: repeatedIn(data.records),
     ...(definition?.passesPerTask === undefined ? {} : { passesPerTask: definition.passesPerTask }),
     perturb: definition?.perturb,
     levels: levelsOf(data.records),
@@ -42,6 +43,11 @@ export function* figuresOf(data: FiguresOf, counts: Counts, now: number): Piecew
   let disputed = 0;
   yield* each(counting, (one) => void (disputed += isDisputed(one) ? 1 : 0));
   return { counts, report, causes, flow, disputed };
+}
+
+/** Returns the dataset's tasks of the groups that were read. */
+function repeatedIn(records: BatchData['records']): ReadonlyMap<string, string> {
+  return new Map(records.flatMap(({ id, of }) => (of === undefined ? [] : [[id, of] as const])));
 }
 
 /** Returns the levels of the tasks that were read. */

@@ -91,6 +91,8 @@ export class FiguresTask {
   /** Returns a key of the inputs of the figures. */
   #stamp(): string {
     const { version, row, definition, records } = this.#data;
-    return [version, records.length, row?.tasks, row?.attempts, row?.ended_at, definition?.passesPerTask].join(' ');
+    const { outside, moves } = row?.curriculum ?? {};
+    const ofRow = [row?.tasks, row?.attempts, row?.ended_at, outside, moves];
+    return [version, records.length, ...ofRow, definition?.passesPerTask].join(' ');
   }
 }

@@ -5,6 +5,7 @@ import { compact, count, duration } from '../../../src/common/units.ts';
 import type { BatchRow } from '../../../src/protocol/client.ts';
 import { allWasted, MAX_LOST_SHARE } from '../../../src/trace/groups/figures.ts';
 import { wastedParts } from '../../../src/trace/groups/text.ts';
+import { bandParts, budgetLimit, budgetParts } from '../../../src/trace/statistics/controlText.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { Icon } from '../../components/marks/icon.tsx';
 import type { BatchView } from '../batchView.ts';
@@ -28,6 +29,8 @@ export function GroupTiles({
       <LostTile report={report} />
       <DriftTile report={report} />
       <VersionsTile report={report} />
+      <BudgetTile report={report} />
+      <CurriculumTile report={report} />
       {delivered !== undefined && <DeliveredTiles delivered={delivered} />}
     </div>
   );
@@ -149,6 +152,38 @@ function VersionsTile({ report: { versions } }: TileProps) {
         ))}
       </span>
     </Tile>
+  );
+}
+
+function BudgetTile({ report: { budget } }: TileProps) {
+  if (budget === null) return null;
+  return (
+    <Tile
+      name="Task budget"
+      value={count(budget.spent)}
+      unit={`of ${plural(budget.of, 'task')}`}
+      title={`Tasks whose attempts used ${budgetLimit(budget)}: none of them begins any more`}
+      text={budgetParts(budget).join(', ')}
+    />
+  );
+}
+
+function CurriculumTile({ report: { curriculum } }: TileProps) {
+  if (curriculum?.kept === undefined) return null;
+  const { kept, too_hard: hard, too_easy: easy, outside = 0, saved } = curriculum;
+  const left = [
+    ...(hard > 0 ? [`${count(hard)} too hard`] : []),
+    ...(easy > 0 ? [`${count(easy)} too easy`] : []),
+    ...(saved === null || saved === 0 ? [] : [`${plural(saved, 'attempt')} saved`]),
+  ];
+  return (
+    <Tile
+      name="Curriculum"
+      value={count(kept - outside)}
+      unit={`of ${plural(kept + hard + easy, 'task')}`}
+      title={`Tasks in the band of the curriculum, which began with the pass rates of ${curriculum.by}`}
+      text={[...bandParts(curriculum), ...left].join(', ')}
+    />
   );
 }
 

@@ -23,7 +23,17 @@ export function groupsBatch(options: BatchOptions, versions = 0): SampleBatch {
   });
   const delivered = { filtered: { groups: 3, tokens: 41_200 }, replayed: { groups: 2, rollouts: 4 } };
   const row = { ...sample.batch, rev: sample.batch.rev + 200_000 };
-  return { ...sample, batch: versions > 0 ? { ...row, delivered } : row, rows };
+  return { ...sample, batch: versions > 0 ? { ...row, delivered, ...controls(sample.batch.tasks) } : row, rows };
+}
+
+/** A budget that some of the tasks used, and a band that moved. */
+function controls(tasks: number): Pick<SampleBatch['batch'], 'budget' | 'curriculum'> {
+  const left = { too_hard: 9, too_easy: 4, unknown: 3 };
+  const band = { keep: [0.1, 0.9], refresh: 50 } satisfies Partial<SampleBatch['batch']['curriculum']>;
+  return {
+    budget: { tokens: 80_000, spent: 6 },
+    curriculum: { by: 'b01hq', kept: tasks, ...left, ...band, outside: 7, outside_attempts: 52, moves: 4 },
+  };
 }
 
 function changes(
