@@ -109,7 +109,7 @@ class Completion {
   #aborted = 0;
   #lastFailure = '';
   /** The last failed try, reported once the wait before the next one is known. */
-  #failed: { readonly at: number; readonly began: number; readonly class: string } | undefined;
+  #failed: (Pick<Retry, 'at' | 'class' | 'endpoint'> & { readonly began: number }) | undefined;
 
   constructor(
     model: SubmittedModel,
@@ -152,11 +152,8 @@ class Completion {
         } finally {
           permit.release();
         }
-        this.#failed = {
-          at: Math.round(at),
-          began,
-          class: nameOf(failure),
-        };
+        const endpoint = endpointLabel(permit.endpoint);
+        this.#failed = { at: Math.round(at), began, class: nameOf(failure), endpoint };
         await this.#afterFailure(failure, permit.endpoint);
       }
     } catch (thrown) {
@@ -349,8 +346,8 @@ class Completion {
 
   #noteRetry(): void {
     if (this.#failed === undefined) return;
-    const { at, began, class: name } = this.#failed;
-    this.#retries.push({ at, ms: performance.now() - began, class: name });
+    const { began, ...failed } = this.#failed;
+    this.#retries.push({ ...failed, ms: performance.now() - began });
     this.#failed = undefined;
   }
 

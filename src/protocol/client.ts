@@ -197,6 +197,8 @@ export const batchRow = z.object({
       replayed: z.object({ groups: int, rollouts: int }),
     })
     .optional(),
+  /** Groups that a trainer requested again, with the same body, and how often. Absent: none. */
+  repeated: z.object({ groups: int, requests: int }).optional(),
   /**
    * If it is refreshed: tasks that are outside its band now, their scored attempts, and how many refreshes moved tasks.
    */

@@ -90,7 +90,12 @@ export interface ModelReply {
   readonly ms: number;
   readonly queueMs?: number;
   readonly firstMs?: number;
-  readonly retries: readonly { readonly at: number; readonly ms: number; readonly class: string }[];
+  readonly retries: readonly {
+    readonly at: number;
+    readonly ms: number;
+    readonly class: string;
+    readonly endpoint: string;
+  }[];
   /** Versions of the endpoint's weights when this request began and ended, if they were announced. */
   readonly weights?: { readonly from?: string | undefined; readonly to?: string | undefined };
   /** What pauses of the endpoint did to the call: how long it waited, and how many requests they aborted. */

@@ -331,7 +331,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       executorHost({ services, hub, origins: options.advertise ?? [], listens: origin() }),
     );
   if (options.readOnly !== true) {
-    await supervisor.start();
+    await supervisor.start(startedAt);
     await groups.start();
   }
   const traces =

@@ -4,6 +4,7 @@
  */
 import { causeOfEnding, causeOfScore, causeWithoutScore } from './cause.ts';
 import { holdSummary } from './holder.ts';
+import { afterCall, afterLease, afterScore } from './incidents/ofRollout.ts';
 import { NO_FAULTS } from './recovery.ts';
 import type { EventOf, TraceEvent, UnknownEvent } from './schema.ts';
 import type { Progress } from './summary.ts';
@@ -50,11 +51,14 @@ function changesRow(event: TraceEvent, row: Progress): boolean {
         event.data.weights !== undefined ||
         event.data.drift !== undefined ||
         event.data.source === 'edited' ||
+        event.data.retries !== undefined ||
+        event.data.paused_ms !== undefined ||
         isSide(event, row)
       );
     case 'release':
-    case 'rollout.lease':
       return row.hold !== undefined;
+    case 'rollout.lease':
+      return row.hold !== undefined || event.data.how === 'resumed';
     case 'message':
     case 'edit':
       return touches(event, row);
@@ -87,6 +91,7 @@ function apply(row: Progress, event: TraceEvent): void {
         if (event.data.drift !== undefined) row.drifts = (row.drifts ?? 0) + 1;
       }
       if (event.data.source === 'edited') row.touched = true;
+      setIncidents(row, afterCall(row.incidents, event.data));
       return;
     case 'tool.start':
       row.tool_calls += 1;
@@ -106,14 +111,18 @@ function apply(row: Progress, event: TraceEvent): void {
       if (cause === undefined) delete row.cause;
       else row.cause = cause;
       if (event.data.outcome !== undefined) row.world_outcome = event.data.outcome;
+      setIncidents(row, afterScore(row.incidents, event.data));
       return;
     }
     case 'hold': {
       row.hold = holdSummary(event);
       return;
     }
-    case 'release':
     case 'rollout.lease': // the new worker holds at its gate again, with a hold event of its own
+      delete row.hold;
+      setIncidents(row, afterLease(row.incidents, event.data));
+      return;
+    case 'release':
       delete row.hold;
       return;
     case 'message':
@@ -125,6 +134,10 @@ function apply(row: Progress, event: TraceEvent): void {
       return;
     default:
   }
+}
+
+function setIncidents(row: Progress, incidents: Progress['incidents']): void {
+  if (incidents !== undefined) row.incidents = incidents;
 }
 
 const NO_SIDE = { calls: 0, input_tokens: 0, output_tokens: 0, cached_tokens: 0 } as const;

@@ -38,8 +38,11 @@ export const INLINE_LIMIT = 64 * 1024;
 const seq = int.min(1);
 const ms = z.number().min(0);
 
-/** Failed tries before the last one: the time of the failure, the wait after it, and the error class. */
-const retries = z.array(z.object({ at: int, ms, class: z.string() }));
+/**
+ * Failed tries before the last one: the time of the failure, the wait after it, and the error class; of a model call
+ * also the endpoint.
+ */
+const retries = z.array(z.object({ at: int, ms, class: z.string(), endpoint: z.string().optional() }));
 
 // ---- messages -------------------------------------------------------------------------------------------------
 
@@ -342,6 +345,9 @@ const eventData = {
       endpoint: z.string().optional(),
       worker: z.string().optional(),
       rollout: z.string().optional(),
+      /** What a trainer requested again, and how often that happened in the batch so far. */
+      group: z.string().optional(),
+      count: int.min(1).optional(),
       ms: ms.optional(),
       text: z.string(),
     }),

@@ -4,8 +4,9 @@
  */
 import { each, finish, type Piecewise } from '../common/piecewise.ts';
 import { groupFigures } from './groups/figures.ts';
+import { IncidentTally, type RepeatedRequests } from './incidents/tally.ts';
 import { NO_FAULTS } from './recovery.ts';
-import type { SideUsage } from './schema.ts';
+import type { SideUsage, TraceEvent } from './schema.ts';
 import { LEVEL, methodText, resamplesFor } from './statistics/bootstrap.ts';
 import { controlFigures, type TaskBudget } from './statistics/controls.ts';
 import { attemptOf, attemptRows } from './statistics/outcomes.ts';
@@ -53,6 +54,10 @@ export interface ReportInput {
   readonly filtered?: Report['filtered'];
   /** What was replayed with its groups. */
   readonly replayed?: Report['replayed'];
+  /** Its own stream. */
+  readonly events?: Iterable<TraceEvent>;
+  /** Requests for groups that it had. */
+  readonly requestedAgain?: RepeatedRequests | undefined;
   /** When the rows were read, for the rate; `ended` for an ended batch. */
   readonly at?: number | 'ended';
 }
@@ -70,10 +75,12 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
   const stops = { attempts: 0, tokens: 0 };
   const values = new ValueTally();
   const parts = new PartTally();
+  const incidents = new IncidentTally();
   yield* each(counting, (row) => {
     const attempt = attemptOf(row);
     tally.add(attempt);
     parts.add(row, attempt);
+    incidents.addAttempt(row);
     values.add(attempt, row.progress.reward, input.levels?.get(row.task));
     if (row.state === 'running' || row.state === 'held') live[row.state] += 1;
     if (row.progress.limit === 'condition') {
@@ -83,7 +90,12 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
   });
   const perHour = input.at === undefined ? undefined : yield* endedPerHour(yield* timesOf(counting), input.at);
   const usage = new Usage();
-  yield* each(input.rows, (row) => usage.add(row));
+  yield* each(input.rows, (row) => {
+    usage.add(row);
+    incidents.addRollout(row);
+  });
+  yield* each(input.events ?? [], (event) => incidents.addEvent(event));
+  if (input.requestedAgain !== undefined) incidents.addRequests(input.requestedAgain);
   const {
     groups: bySignal,
     wasted,
@@ -189,6 +201,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     lost: { ...lost },
     drift: { ...drift },
     versions: versions.map(([version, attempts]) => [version, attempts]),
+    incidents: incidents.list(),
     why,
   };
 }

@@ -3,6 +3,7 @@
  * events, with `advanceProgress`.
  */
 import { z } from 'zod';
+import { rolloutIncidents } from './incidents/ofRollout.ts';
 import { calledTools } from './schema/calls.ts';
 import { limitKind } from './schema/errors.ts';
 import { faultCounts } from './schema/faults.ts';
@@ -136,6 +137,8 @@ export const progress = z.object({
   predictions: predictedTools.optional(),
   /** How its calls ended, by tool. Set at the end. */
   calls: calledTools.optional(),
+  /** What happened to it outside of its agent. */
+  incidents: rolloutIncidents.optional(),
   ms: z.number().optional(),
   cost: z.number().optional(),
   /** Hash of the sampled messages and tool results: equal for duplicates. Set at the end. */

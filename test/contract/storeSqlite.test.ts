@@ -310,8 +310,9 @@ describe('SQLite store', () => {
     for (const column of ['pack', 'place']) database.exec(`ALTER TABLE blob DROP COLUMN ${column}`);
     for (const column of ['stored', 'origin']) database.exec(`ALTER TABLE rollout DROP COLUMN ${column}`);
     const delivered = ['filtered_groups', 'filtered_tokens', 'replayed_groups', 'replayed_rollouts', 'pending'];
+    const repeated = ['repeated_groups', 'repeated_requests'];
     const band = ['outside', 'outside_attempts', 'moves'];
-    for (const column of ['side_input_tokens', 'side_output_tokens', ...band, 'spent', ...delivered])
+    for (const column of ['side_input_tokens', 'side_output_tokens', ...band, 'spent', ...delivered, ...repeated])
       database.exec(`ALTER TABLE batch DROP COLUMN ${column}`);
     for (const column of ['endpoints_rev', 'calls']) database.exec(`ALTER TABLE session DROP COLUMN ${column}`);
     database.exec("UPDATE meta SET value = '1' WHERE name = 'version'");

@@ -1,16 +1,19 @@
 /**
  * Whatever breaks while groups run, a trainer gets the same groups: rewards, advantages, and tokens equal those of a
- * run in which nothing broke. Prints one line for each fault.
+ * run in which nothing broke. The report of the batch has one line for each fault, which this prints.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { batchSnapshot } from '../../src/client/commands/batchSnapshot.ts';
+import { reportInput } from '../../src/client/commands/reportInput.ts';
+import { reportText } from '../../src/client/text/reportText.ts';
 import { newId } from '../../src/common/ids.ts';
 import { canonicalJson } from '../../src/common/json.ts';
 import { submissionSha } from '../../src/config/submission.ts';
 import type { FinishedGroup, GroupSettings, RequestGroup } from '../../src/protocol/groups.ts';
-import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { TrainingRow } from '../../src/trace/segments/trainingRows.ts';
-import { eventsOf, submission, task } from '../support/directed.ts';
+import { report as makeReport } from '../../src/trace/statistics.ts';
+import { submission, task } from '../support/directed.ts';
 import { refuse } from '../support/endpoint.ts';
 import { BrokenJudge, BrokenModel } from '../support/groupFaults.ts';
 import { type TestServer, TestStore } from '../support/rolloutServer.ts';
@@ -18,6 +21,8 @@ import { TestWorker } from '../support/workerProcess.ts';
 
 const GROUPS = 6;
 const SIZE = 4;
+/** Of the terminal. */
+const WIDTH = 100;
 const TASKS = [2, 3].map((steps) =>
   task(`steps-${steps}`, `call calculate {"expression": "40 + 2"} times ${steps}\nanswer {{last}}`, '42'),
 );
@@ -29,6 +34,7 @@ let model: BrokenModel;
 let judge: BrokenJudge;
 let server: TestServer;
 let calm: unknown[];
+let calmLines: string[];
 const workers: TestWorker[] = [];
 
 before(async () => {
@@ -37,6 +43,7 @@ before(async () => {
   await requestAll(batch);
   await using worker = await TestWorker.start(store, server, batch);
   calm = statistics(await feedOf(batch));
+  calmLines = await incidentsOf(batch);
   assert.equal(worker.process.exitCode, null, worker.stderr);
   assert.equal(model.received, CALLS);
 });
@@ -116,21 +123,18 @@ function statistics(groups: readonly FinishedGroup[]): unknown[] {
     .sort((a, b) => a.group.localeCompare(b.group));
 }
 
-/** What the record says about what happened to a batch. */
-async function record(batch: string): Promise<{ readonly infra: string[]; readonly events: TraceEvent[] }> {
-  const events: TraceEvent[] = [];
-  for await (const { rollout } of server.api.allRollouts(batch)) events.push(...(await eventsOf(server, rollout)));
-  const own = (await server.api.events(batch)).events;
-  return { events, infra: own.flatMap(({ kind, data }) => (kind === 'infra' ? [data.what] : [])) };
+/** What `rollout report` says about what happened to a batch. */
+async function incidentsOf(batch: string): Promise<string[]> {
+  const { signal } = new AbortController();
+  const { batch: row, rows } = await batchSnapshot(server.api, batch, signal);
+  const report = makeReport(await reportInput(server.api, row, [], signal, rows));
+  const lines = reportText(report, WIDTH).split('\n');
+  const first = lines.findIndex((line) => line.startsWith('incidents '));
+  return lines.slice(first, first + report.incidents.length).map((line) => line.replace(/^incidents/, '').trim());
 }
 
-const ends = (events: readonly TraceEvent[]) =>
-  events.flatMap((event) => (event.kind === 'model.end' ? event.data : []));
-const resumed = (events: readonly TraceEvent[]): number =>
-  events.filter((event) => event.kind === 'rollout.lease' && event.data.how === 'resumed').length;
-
-/** Each breaks something while the groups of the batch run, and returns what the record says about it. */
-const FAULTS: Readonly<Record<string, (batch: string) => Promise<() => Promise<string>>>> = {
+/** Each breaks something while the groups of the batch run, and returns the line that the report must have then. */
+const FAULTS: Readonly<Record<string, (batch: string) => Promise<() => RegExp | Promise<RegExp>>>> = {
   'worker killed': async (batch) => {
     const held = model.hold(CALLS / 2);
     const victim = await startWorker(batch);
@@ -138,25 +142,19 @@ const FAULTS: Readonly<Record<string, (batch: string) => Promise<() => Promise<s
     await victim.kill();
     model.release();
     await startWorker(batch);
-    return async () => {
-      const { events, infra } = await record(batch);
-      assert.ok(infra.includes('worker_lost') && resumed(events) > 0, infra.join());
-      return `1 worker lost, ${resumed(events)} attempts resumed`;
-    };
+    return () => /^1 worker lost \(The worker did not renew its lease\); \d+ rollouts? continued on another worker$/;
   },
   '500 from the engine': async (batch) => {
-    const { refused } = model;
+    const { refused, url } = model;
     model.refusal = (nth, response) => {
       if (nth % 3 !== 0) return false;
       refuse(response, 500, { message: 'EngineCore encountered an issue.', type: 'InternalServerError', code: 500 });
       return true;
     };
     await startWorker(batch);
-    return async () => {
+    return () => {
       model.refusal = undefined;
-      const retries = ends((await record(batch)).events).flatMap((end) => end.retries ?? []);
-      assert.ok(retries.length > 0);
-      return `${model.refused - refused} calls refused, ${retries.length} made again in their spans`;
+      return new RegExp(`^model ${url}: ${model.refused - refused} requests failed \\(500\\) and were made again$`);
     };
   },
   'verifier hangs until it is restarted': async (batch) => {
@@ -164,11 +162,7 @@ const FAULTS: Readonly<Record<string, (batch: string) => Promise<() => Promise<s
     await startWorker(batch);
     await held;
     const cut = judge.cut();
-    return async () => {
-      const { events } = await record(batch);
-      assert.equal(events.filter(({ kind }) => kind === 'score').length, GROUPS * SIZE);
-      return `${cut} verdicts cut off, ${GROUPS * SIZE} given`;
-    };
+    return () => new RegExp(`^model ${judge.url}: ${cut} requests? failed \\(\\S+\\) and (was|were) made again$`);
   },
   'duplicate submit': async (batch) => {
     await Promise.all([requestAll(batch), requestAll(batch)]);
@@ -179,7 +173,9 @@ const FAULTS: Readonly<Record<string, (batch: string) => Promise<() => Promise<s
       const { groups } = await server.api.groups(batch);
       const rows = await Array.fromAsync(server.api.allRollouts(batch));
       assert.deepEqual([groups.length, rows.length], [GROUPS, GROUPS * SIZE]);
-      return `${GROUPS * 5} requests, ${groups.length} groups`;
+      const own = (await server.api.events(batch)).events.filter(({ kind }) => kind === 'infra');
+      assert.ok(own.length <= 5, `${own.length} events for ${GROUPS * 4} requests`);
+      return new RegExp(`^${GROUPS} groups requested again ${GROUPS * 4} times; answered with the groups that exist$`);
     };
   },
   'pause during generation': async (batch) => {
@@ -189,12 +185,8 @@ const FAULTS: Readonly<Record<string, (batch: string) => Promise<() => Promise<s
     await server.api.setEndpoint({ endpoint: model.url, state: 'paused', mode: 'abort', version: 1 });
     model.release();
     await server.api.setEndpoint({ endpoint: model.url, state: 'serving', version: 2 });
-    return async () => {
-      const calls = ends((await record(batch)).events);
-      const aborted = calls.filter((end) => end.aborted !== undefined).length;
-      assert.ok(aborted > 0 && calls.every(({ status }) => status === 'ok'));
-      return `${aborted} calls aborted and made again with the new weights`;
-    };
+    return () =>
+      /^model paused for version 2 of its weights: \d+ calls waited, .* at most; \d+ requests? aborted and made again$/;
   },
   'server killed': async (batch) => {
     const held = model.hold(CALLS / 2);
@@ -203,11 +195,8 @@ const FAULTS: Readonly<Record<string, (batch: string) => Promise<() => Promise<s
     await server.kill();
     model.release();
     server = await store.start();
-    return async () => {
-      const { events } = await record(batch);
-      assert.equal(events.filter(({ kind }) => kind === 'rollout.end').length, GROUPS * SIZE);
-      return `restarted, ${GROUPS * SIZE} attempts ended once`;
-    };
+    return () =>
+      /^server restarted; batch taken over \S+ m?s after its start(, workers reconnected after .* at most)?$/;
   },
 };
 
@@ -219,15 +208,20 @@ describe('a fault changes no statistics of groups', { timeout: 480_000 }, () => 
     assert.ok(new Set(rewards).size > 2, 'members differ');
   });
 
+  it('and has no line if nothing happened', () => assert.deepEqual(calmLines, []));
+
   for (const [name, breaks] of Object.entries(FAULTS))
     it(name, async (t) => {
       const batch = await openGroups();
       await requestAll(batch);
       const outcome = await breaks(batch);
       const groups = await feedOf(batch);
-      const told = await outcome();
+      const expected = await outcome();
       assert.deepEqual(statistics(groups), calm);
+      const lines = await incidentsOf(batch);
+      assert.equal(lines.length, 1, lines.join('\n'));
+      assert.match(lines[0]!, expected);
       await server.api.commandBatch(batch, { command: newId('c'), verb: 'seal' }); // its worker ends
-      t.diagnostic(`${name}: ${told}; ${GROUPS} groups of ${SIZE} have the same rewards, advantages, and tokens`);
+      t.diagnostic(`${name}: ${lines[0]}`);
     });
 });

@@ -4,6 +4,7 @@ import { type Submission, submission } from '../../config/submission.ts';
 import type { Api } from '../../protocol/api.ts';
 import { controlsOf } from '../../protocol/batchControls.ts';
 import type { BatchRow } from '../../protocol/client.ts';
+import type { TraceEvent } from '../../trace/schema.ts';
 import type { Report } from '../../trace/statistics/schema.ts';
 import type { ReportInput } from '../../trace/statistics.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
@@ -17,11 +18,12 @@ export async function reportInput(
   signal: AbortSignal,
   rows?: Iterable<RolloutRow>,
 ): Promise<ReportInput> {
-  const [all, { levels, scenarios, repeated }, submitted, delivered] = await Promise.all([
+  const [all, { levels, scenarios, repeated }, submitted, delivered, events] = await Promise.all([
     rows === undefined ? Array.fromAsync(api.allRollouts(batch.batch, { all: 1 }, signal)) : [...rows],
     groupsOf(api, batch.batch, signal),
     batch.imported ? undefined : readSubmission(api, batch.submission, signal),
     batch.groups === undefined ? undefined : deliveredOf(api, batch.batch, signal),
+    infraOf(api, batch.batch, signal),
   ]);
   const passesPerTask = submitted?.stop.passes_per_task;
   return {
@@ -36,6 +38,8 @@ export async function reportInput(
     ...controlsOf(batch),
     ...(passesPerTask === undefined ? {} : { passesPerTask }),
     ...delivered,
+    events,
+    requestedAgain: batch.repeated,
     perturb: perturbOf(submitted),
     ...judgeOf(submitted),
   };
@@ -95,6 +99,13 @@ async function deliveredOf(
     }
   }
   return { filtered: left, replayed: again };
+}
+
+/** Returns what the server recorded of the infrastructure. */
+async function infraOf(api: Api, batch: string, signal: AbortSignal): Promise<TraceEvent[]> {
+  const infra: TraceEvent[] = [];
+  for await (const events of api.allEvents(batch, signal)) infra.push(...events.filter(({ kind }) => kind === 'infra'));
+  return infra;
 }
 
 /** Reads the submission of a batch. */

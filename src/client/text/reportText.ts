@@ -165,6 +165,9 @@ function totalsLines(report: Report, width: number): string[] {
       `stopped    ${plural(stopped.attempts, 'attempt')} by stop.rollout, after ${compact(stopped.tokens)} tokens`,
     );
   lines.push(...groupLines(report, width));
+  lines.push(
+    ...report.incidents.map(({ text }, nth) => `${(nth === 0 ? 'incidents' : '').padEnd(10)} ${harmlessLine(text)}`),
+  );
   const outcomes = outcomeCounts(report.by_outcome).map(({ name, attempts }) => `${name} ${attempts}`);
   lines.push(...listLine('outcomes', outcomes, width));
   const causes = Object.entries(report.by_cause).map(([cause, { attempts }]) => `${cause} ${attempts}`);

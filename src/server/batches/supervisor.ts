@@ -21,6 +21,7 @@ import { endpointsOf, resolved } from './endpoints.ts';
 import { BATCH_ID } from './ids.ts';
 import { handleLoss, Losses } from './losses.ts';
 import { notifyEnd } from './notify.ts';
+import { recordRestart } from './restart.ts';
 import type { Secrets } from './secrets.ts';
 import { endSatisfied, hasStopRules, onlyWaits, reasonToStop } from './stopRules.ts';
 import type { Submissions } from './submissions.ts';
@@ -95,13 +96,15 @@ export class Supervisor {
     });
   }
 
-  /** Resumes the batches in the store. */
-  async start(): Promise<void> {
+  /** Resumes the batches in the store. `startedAt`: when the server started, by the clock of the store. */
+  async start(startedAt: number): Promise<void> {
     const { store, secrets } = this.#options;
     await store.graceForSessions();
     this.#sessions = setInterval(() => void this.#expire(), SESSIONS_EVERY_MS);
     this.#sessions.unref();
-    const active = await this.#trackActive();
+    const records = await this.#trackActive();
+    await recordRestart(this.#options, records, { startedAt, ms: Math.round(performance.now()) });
+    const active = new Set(records.map(({ row }) => row.batch));
     // A server that crashed right after a batch ended may have left its secrets behind.
     for (const batch of await secrets.batches()) if (!active.has(batch)) await secrets.remove(batch);
   }
@@ -251,10 +254,10 @@ export class Supervisor {
     this.#options.workers?.removeBatch(id);
   }
 
-  async #trackActive(): Promise<Set<string>> {
+  async #trackActive(): Promise<BatchRecord[]> {
     const records = await this.#options.store.activeBatches();
     for (const record of records) this.check(record.row.batch);
-    return new Set(records.map((record) => record.row.batch));
+    return records;
   }
 
   async #update(tracked: TrackedBatch): Promise<void> {

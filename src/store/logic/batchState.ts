@@ -56,6 +56,9 @@ export interface Batch {
   replayed_rollouts: number;
   /** How many of its groups, the newest ones, have no rollouts yet. */
   pending: number;
+  /** Groups that were requested again, and how often that happened. */
+  repeated_groups: number;
+  repeated_requests: number;
 }
 
 /** Value of the column `paused`, where 1 is a plain pause. */
@@ -89,6 +92,8 @@ const SAVED = [
   'replayed_groups',
   'replayed_rollouts',
   'pending',
+  'repeated_groups',
+  'repeated_requests',
 ] as const;
 
 const COLUMNS = Object.keys(BATCH.columns).join(', ');
@@ -139,6 +144,8 @@ export function readBatch(row: Row): Batch {
     replayed_groups: int(row, 'replayed_groups'),
     replayed_rollouts: int(row, 'replayed_rollouts'),
     pending: int(row, 'pending'),
+    repeated_groups: int(row, 'repeated_groups'),
+    repeated_requests: int(row, 'repeated_requests'),
   };
 }
 
@@ -226,6 +233,8 @@ export async function saveBatches(tx: Transaction, batches: Iterable<Batch>): Pr
       batch.replayed_groups,
       batch.replayed_rollouts,
       batch.pending,
+      batch.repeated_groups,
+      batch.repeated_requests,
     ]);
   }
   await tx.update(BATCH, SAVED, rows);
@@ -262,6 +271,10 @@ function deliveredOf(batch: Batch): NonNullable<BatchRow['delivered']> {
   };
 }
 
+function repeatedOf({ repeated_groups: groups, repeated_requests: requests }: Batch): Pick<BatchRow, 'repeated'> {
+  return requests === 0 ? {} : { repeated: { groups, requests } };
+}
+
 export function batchRow(batch: Batch): BatchRow {
   const { spec } = batch;
   return {
@@ -285,6 +298,7 @@ export function batchRow(batch: Batch): BatchRow {
     ...(spec.adaptive === undefined ? {} : { adaptive: spec.adaptive }),
     ...(spec.rescores === undefined ? {} : { rescores: spec.rescores.batch }),
     ...(spec.group === undefined ? {} : { groups: true, delivered: deliveredOf(batch) }),
+    ...repeatedOf(batch),
     ...(spec.curriculum === undefined ? {} : { curriculum: curriculumOf(spec.curriculum, batch) }),
     ...budgetOf(batch),
     imported: spec.imported,

@@ -7,7 +7,7 @@
  */
 import type { Table } from './sql.ts';
 
-export const STORE_VERSION = 11;
+export const STORE_VERSION = 12;
 
 export const BATCH = {
   name: 'batch',
@@ -50,6 +50,8 @@ export const BATCH = {
     replayed_groups: 'int',
     replayed_rollouts: 'int',
     pending: 'int',
+    repeated_groups: 'int',
+    repeated_requests: 'int',
   },
 } as const satisfies Table;
 
@@ -193,6 +195,7 @@ export const TRAINER_GROUP = {
     ended_at: 'int',
     rev: 'int',
     result: 'text',
+    repeats: 'int',
   },
 } as const satisfies Table;
 /** The newest group of a batch that its callback has got, by `rev`. */
@@ -249,6 +252,7 @@ export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [
   taskCounts,
   pendingMembers,
   controlCounts,
+  repeatedRequests,
 ];
 
 function firstVersion(d: Definitions): readonly string[] {
@@ -404,6 +408,16 @@ function controlCounts(d: Definitions): readonly string[] {
     ...['attempts', 'cost'].map((column) => `ALTER TABLE task_count ADD COLUMN ${column} ${d.int} NOT NULL DEFAULT 0`),
     // How often the band of its curriculum moved, and the scored attempts of the tasks that are outside.
     ...['moves', 'outside_attempts'].map(
+      (column) => `ALTER TABLE batch ADD COLUMN ${column} ${d.int} NOT NULL DEFAULT 0`,
+    ),
+  ];
+}
+
+function repeatedRequests(d: Definitions): readonly string[] {
+  // How often its request was sent again; for how many of its groups that happened, and how often.
+  return [
+    `ALTER TABLE trainer_group ADD COLUMN repeats ${d.int} NOT NULL DEFAULT 0`,
+    ...['repeated_groups', 'repeated_requests'].map(
       (column) => `ALTER TABLE batch ADD COLUMN ${column} ${d.int} NOT NULL DEFAULT 0`,
     ),
   ];

@@ -1,5 +1,6 @@
 /** The format of `report --json`. Other programs read it: only add fields, never change them. */
 import { z } from 'zod';
+import { incident } from '../incidents/incident.ts';
 import { faultCounts } from '../schema/faults.ts';
 import { PREDICTION_PARTS } from '../schema/prediction.ts';
 import { rateCounts } from '../schema/rates.ts';
@@ -215,6 +216,8 @@ export const reportSchema = z.object({
   drift: z.object({ attempts: int, of: int, calls: int }).default({ attempts: 0, of: 0, calls: 0 }),
   /** Attempts by the newest version of the weights that sampled them, from old to new. */
   versions: z.array(z.tuple([z.string(), int])).default([]),
+  /** What happened outside of the agents (see `incidents/tally.ts`). None of it changes the other figures. */
+  incidents: z.array(incident).default([]),
   /** Reasons for null fields, by name: `cost`, `pass_at`, `pass_at.8`. */
   why: z.record(z.string(), z.string()),
 });

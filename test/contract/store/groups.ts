@@ -85,6 +85,30 @@ export function groupTests(subject: Subject): void {
       assert.equal((await groupOf(store, batch, 'whole')).task, 'own');
     });
 
+    it('are counted when they are requested again, with few events however often that is', async () => {
+      const [store, other] = [subject.store(), subject.other()];
+      const { batch } = await groupBatch(store);
+      const repeated = async () => (await store.batch(batch))!.row.repeated;
+      await store.addGroup(batch, 'one', request());
+      assert.equal(await repeated(), undefined);
+      await Promise.all(['two', 'one', 'two'].map((group) => store.addGroup(batch, group, request())));
+      assert.deepEqual(await repeated(), { groups: 2, requests: 2 });
+      const different = store.addGroup(batch, 'one', request({ size: 3, min_usable: 3 }));
+      await assert.rejects(different, (error) => StudioError.is(error, 'conflict'));
+      assert.deepEqual(await repeated(), { groups: 2, requests: 2 }, 'another body is no repeat');
+      for (let n = 0; n < 30; n++) await (n % 2 === 0 ? store : other).addGroup(batch, 'two', request());
+      assert.deepEqual(await repeated(), { groups: 2, requests: 32 });
+      const infra = (await eventsOf(store, batch)).flatMap(({ kind, data }) => (kind === 'infra' ? [data] : []));
+      assert.deepEqual(
+        infra.map(({ what, group, count }) => [what, group, count]),
+        [2, 4, 8, 16, 32].map((count) => ['group_repeated', 'two', count]),
+      );
+      assert.equal(
+        infra.at(-1)!.text,
+        '32 requests for 2 groups that exist, the last one for two. Each was answered with the group that exists.',
+      );
+    });
+
     it('are refused for unknown tasks and batches, and by batches that are sealed or not for groups', async () => {
       const store = subject.store();
       const { batch } = await groupBatch(store);

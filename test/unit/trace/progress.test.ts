@@ -67,7 +67,7 @@ describe('advanceProgress', () => {
     const s = new Stream();
     s.message('user', 'hello');
     s.add('log', { stream: 'out', text: 'x' });
-    s.add('rollout.lease', { epoch: 2, worker: 'w', how: 'resumed' });
+    s.add('rollout.lease', { epoch: 1, worker: 'w', how: 'fresh' });
     const unknown = { seq: 4, v: 1, at: 0, kind: 'model.start', data: {}, unknown: true } as UnknownEvent;
     assert.equal(advanceProgress(EMPTY_PROGRESS, [...s.events, unknown]), EMPTY_PROGRESS);
   });

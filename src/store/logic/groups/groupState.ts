@@ -36,6 +36,8 @@ export interface Group {
   scored: number;
   open: number;
   replaced: number;
+  /** How often its request was sent again. */
+  readonly repeats: number;
   state: GroupState;
   why: string | null;
   readonly requestedAt: number;
@@ -64,6 +66,7 @@ export function readGroup(row: Row): Group {
     scored: int(row, 'scored'),
     open: int(row, 'open'),
     replaced: int(row, 'replaced'),
+    repeats: int(row, 'repeats'),
     state: GROUP_STATES[int(row, 'state')] ?? 'open',
     why: why === null ? null : unquote(why),
     requestedAt: int(row, 'requested_at'),

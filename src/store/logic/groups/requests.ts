@@ -14,6 +14,7 @@ import { refusedTasks, taskOf } from '../taskCounts.ts';
 import { datasetTasks } from './dataset.ts';
 import { withDefaults } from './defaults.ts';
 import { groupRow, readGroup, SELECT_GROUP, taskOfGroup } from './groupState.ts';
+import { Repeats } from './repeats.ts';
 
 /** Rollouts that groups of one transaction have, so that other transactions do not wait long. */
 const ROLLOUTS_AT_ONCE = 2000;
@@ -171,8 +172,12 @@ async function addTo(
       )
     )
       .map(readGroup)
-      .map((group) => [group.name, { request: group.request, row: groupRow(batch.name, group) }]),
+      .map((group) => [
+        group.name,
+        { request: group.request, row: groupRow(batch.name, group), repeats: group.repeats },
+      ]),
   );
+  const repeats = new Repeats();
   const tasks = await datasetTasks(
     tx,
     batch.id,
@@ -194,6 +199,7 @@ async function addTo(
     const before = known.get(one.group);
     if (before !== undefined) {
       const differs = differences(before.request, request);
+      if (differs.length === 0) repeats.add(one.group, before.repeats);
       results.set(
         one,
         differs.length === 0
@@ -220,10 +226,11 @@ async function addTo(
     const group = { ...one, request };
     const row = newRow(batch, batch.tasks + added.length, group, record, tx.now);
     added.push({ task: taskOfGroup(one.group, record), group, row });
-    known.set(one.group, { request, row });
+    known.set(one.group, { request, row, repeats: 0 });
     results.set(one, row);
   }
   if (added.length > 0) await insert(tx, batch, added);
+  await repeats.save(tx, batch);
   return rollouts;
 }
 

@@ -1,0 +1,72 @@
+/** What happened to a rollout outside of its agent, as its row counts it: every append updates the row. */
+import { z } from 'zod';
+import type { EventData } from '../schema.ts';
+import { byVersion } from '../weights.ts';
+
+const int = z.number().int().min(0);
+
+export const rolloutIncidents = z.object({
+  /** How often another worker continued it. */
+  resumed: int.optional(),
+  /** Requests to models that failed and were made again, by endpoint and by class of the failure. */
+  repeated: z.record(z.string(), z.record(z.string(), int)).optional(),
+  /**
+   * Calls of models that waited for the end of a pause or were interrupted by one, the longest wait in ms, requests that
+   * pauses aborted, and the newest version of the weights after them.
+   */
+  paused: z.object({ calls: int, ms: z.number().min(0), aborted: int, weights: z.string().optional() }).optional(),
+  /** How its scorer reached its limit of time. */
+  scorer: z.string().optional(),
+});
+export type RolloutIncidents = z.infer<typeof rolloutIncidents>;
+
+/** Characters of a text in a row. */
+const MAX_TEXT = 200;
+
+/** Returns the incidents after a worker took a rollout. */
+export function afterLease(
+  before: RolloutIncidents | undefined,
+  { how }: EventData['rollout.lease'],
+): RolloutIncidents | undefined {
+  return how === 'resumed' ? { ...before, resumed: (before?.resumed ?? 0) + 1 } : before;
+}
+
+/** Returns the incidents after a call of a model. Calls whose replies are recorded were counted before. */
+export function afterCall(
+  before: RolloutIncidents | undefined,
+  { source, retries, paused_ms: ms, aborted = 0, weights }: EventData['model.end'],
+): RolloutIncidents | undefined {
+  if (source !== 'live' || (retries === undefined && ms === undefined)) return before;
+  const after = { ...before };
+  for (const { endpoint = '', class: failure } of retries ?? []) {
+    const own = after.repeated?.[endpoint];
+    after.repeated = { ...after.repeated, [endpoint]: { ...own, [failure]: (own?.[failure] ?? 0) + 1 } };
+  }
+  if (ms !== undefined) after.paused = addPauses(before?.paused, { calls: 1, ms, aborted, weights });
+  return after;
+}
+
+/** Returns the incidents after a score of the whole rollout. */
+export function afterScore(
+  before: RolloutIncidents | undefined,
+  { error }: EventData['score'],
+): RolloutIncidents | undefined {
+  return error?.class === 'timeout' ? { ...before, scorer: error.message.slice(0, MAX_TEXT) } : before;
+}
+
+type Pauses = NonNullable<RolloutIncidents['paused']>;
+
+/** Returns the sum of the pauses. */
+export function addPauses(before: Pauses | undefined, { calls, ms, aborted, weights }: Pauses): Pauses {
+  if (before === undefined) return { calls, ms, aborted, ...(weights === undefined ? {} : { weights }) };
+  const newest = [before.weights, weights]
+    .filter((one) => one !== undefined)
+    .sort(byVersion)
+    .at(-1);
+  return {
+    calls: before.calls + calls,
+    ms: Math.max(before.ms, ms),
+    aborted: before.aborted + aborted,
+    ...(newest === undefined ? {} : { weights: newest }),
+  };
+}
