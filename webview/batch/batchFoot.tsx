@@ -1,8 +1,11 @@
-/** The status line: connection state, infrastructure events, and the main keys. */
+/** The status line: connection state, incidents, infrastructure events, and the main keys. */
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { plural } from '../../src/common/text.ts';
 import { count } from '../../src/common/units.ts';
+import type { Incident } from '../../src/trace/incidents/incident.ts';
 import { groupLine, type InfraGroup, InfraGroups } from '../../src/trace/infraGroups.ts';
+import { Icon } from '../components/marks/icon.tsx';
 import { useNow } from '../components/useNow.ts';
 import { ago, clock } from '../format.ts';
 import type { BatchView } from './batchView.ts';
@@ -49,6 +52,7 @@ export function BatchFoot({
           {count(alive.reduce((sum, { slots }) => sum + slots, 0))} slots
         </span>
       )}
+      <Incidents incidents={view.figures?.report.incidents ?? []} short={page <= 760} />
       {page > 640 && <InfraNews view={view} />}
       <span class="batch-grow" />
       {page > 640 && (
@@ -70,6 +74,35 @@ export function BatchFoot({
         <kbd>?</kbd> keys
       </button>
     </footer>
+  );
+}
+
+const INCIDENTS = 'batch-incidents';
+
+/** A button for what happened outside of the agents, one line each. Nothing if nothing happened. */
+function Incidents({ incidents, short }: { readonly incidents: readonly Incident[]; readonly short: boolean }) {
+  if (incidents.length === 0) return null;
+  const label = plural(incidents.length, 'incident');
+  return (
+    <>
+      <button
+        type="button"
+        class="batch-incidents-button"
+        popovertarget={INCIDENTS}
+        aria-label={label}
+        title={incidents.map(({ text }) => text).join('\n')}
+      >
+        <Icon name="warning" /> {short ? count(incidents.length) : label}
+      </button>
+      <div id={INCIDENTS} class="batch-incidents" popover="auto" role="group" aria-label="Incidents">
+        <h2>Incidents</h2>
+        <ul>
+          {incidents.map(({ text }) => (
+            <li key={text}>{text}</li>
+          ))}
+        </ul>
+      </div>
+    </>
   );
 }
 

@@ -27,6 +27,14 @@ const LOST_WORKERS = new Set([
 ]);
 const OTHERS = new Set(['tampering', 'given_up', 'cluster_away', 'node_lost', 'pod_frozen', 'pod_refused', 'image']);
 
+/** Names of failures in the record of a call, for people. Others are statuses of HTTP. */
+const FAILURES: Readonly<Record<string, string>> = {
+  cut: 'connection cut',
+  refused: 'connection refused',
+  no_address: 'unknown address',
+  unreadable: 'unreadable reply',
+};
+
 /** Requests for groups that exist: how many groups, and how many such requests. */
 export interface RepeatedRequests {
   readonly groups: number;
@@ -210,7 +218,9 @@ function lines<T extends { readonly times: number }>(
 
 /** Returns the failures, the most frequent first. */
 function parts(failures: ReadonlyMap<string, number>): string {
-  const sorted = [...failures].sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1));
+  const sorted = [...failures]
+    .sort(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
+    .map(([name, failed]) => [FAILURES[name] ?? name, failed] as const);
   if (sorted.length === 1) return sorted[0]?.[0] ?? '';
   return sorted.map(([failure, failed]) => `${failure} ×${count(failed)}`).join(', ');
 }

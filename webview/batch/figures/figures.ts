@@ -19,7 +19,7 @@ export interface Figures {
   readonly disputed: number;
 }
 
-type FiguresOf = Pick<BatchData, 'batch' | 'row' | 'definition' | 'otherTries' | 'rows' | 'records'>;
+type FiguresOf = Pick<BatchData, 'batch' | 'row' | 'definition' | 'otherTries' | 'rows' | 'records' | 'events'>;
 
 /** Computes the figures of the current rows, which have these `counts`. Later changes of rows do not count. */
 export function* figuresOf(data: FiguresOf, counts: Counts, now: number): Piecewise<Figures> {
@@ -35,6 +35,8 @@ export function* figuresOf(data: FiguresOf, counts: Counts, now: number): Piecew
     ...(definition?.passesPerTask === undefined ? {} : { passesPerTask: definition.passesPerTask }),
     perturb: definition?.perturb,
     levels: levelsOf(data.records),
+    events: data.events,
+    ...(row?.repeated === undefined ? {} : { requestedAgain: row.repeated }),
     ...(row?.state === 'ended' ? { at: 'ended' as const } : {}),
     ...(definition?.judge === undefined ? {} : { judge: definition.judge }),
   });

@@ -90,9 +90,9 @@ export class FiguresTask {
 
   /** Returns a key of the inputs of the figures. */
   #stamp(): string {
-    const { version, row, definition, records } = this.#data;
+    const { version, row, definition, records, events } = this.#data;
     const { outside, moves } = row?.curriculum ?? {};
-    const ofRow = [row?.tasks, row?.attempts, row?.ended_at, outside, moves];
-    return [version, records.length, ...ofRow, definition?.passesPerTask].join(' ');
+    const ofRow = [row?.tasks, row?.attempts, row?.ended_at, outside, moves, row?.repeated?.requests];
+    return [version, records.length, events.length, ...ofRow, definition?.passesPerTask].join(' ');
   }
 }

@@ -129,6 +129,12 @@ function selected(name: string, attempt: number, options: StoryOptions = {}): vo
 page('running');
 page('paused', { options: { state: 'paused' } });
 page('pods', { options: { pods: true } });
+page('incidents', {
+  options: { pods: true },
+  act: click('.batch-foot [popovertarget]'),
+  when: '.batch-foot [popovertarget]',
+  until: '.batch-incidents:popover-open',
+});
 page('pods-released', { options: { pods: true, state: 'paused', released: true } });
 page('faults', { options: { state: 'ended', tasks: 40, attempts: 8, faults: true } });
 page('faults-running', { options: { faults: true } });
