@@ -11,8 +11,8 @@ export const rolloutIncidents = z.object({
   /** Requests to models that failed and were made again, by endpoint and by class of the failure. */
   repeated: z.record(z.string(), z.record(z.string(), int)).optional(),
   /**
-   * Calls of models that waited for the end of a pause or were interrupted by one, the longest wait in ms, requests that
-   * pauses aborted, and the newest version of the weights after them.
+   * Calls of models that waited for the end of a pause or were interrupted by one, the longest wait in ms, requests
+   * that pauses aborted, and the newest version of the weights after them.
    */
   paused: z.object({ calls: int, ms: z.number().min(0), aborted: int, weights: z.string().optional() }).optional(),
   /** How its scorer reached its limit of time. */
