@@ -134,7 +134,8 @@ describe('incidents', () => {
       row(call({ paused_ms: 0, aborted: 2 })),
     ];
     assert.deepEqual(linesOf({ rows }), [
-      'pause 3: model paused for version 10 of its weights: 3 calls waited, 4.2 s at most; 3 requests aborted and made again',
+      'pause 3: model paused for version 10 of its weights: 3 calls waited, 4.2 s at most; ' +
+        '3 requests aborted and made again',
     ]);
     assert.deepEqual(linesOf({ rows: [row(call({ paused_ms: 100 }))] }), [
       'pause 1: model paused for new weights: 1 call waited, 100 ms at most',
