@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
 import { z } from 'zod';
 import { root } from '../../src/build/bundles.ts';
-import { inaccessible, loadAxe } from './support/accessible.ts';
+import { inaccessible, loadAxe, lowContrast } from './support/accessible.ts';
 import { FOR_LONG_COMPUTATIONS, launchBrowser, type Served } from './support/browser.ts';
 import { serveStories } from './support/stories.ts';
 import { unreadable } from './support/unreadable.ts';
@@ -104,13 +104,14 @@ async function lookAtAll(queue: Iterable<string>): Promise<string[]> {
 }
 
 async function lookAt(page: Page, story: string, { name, width, themes, lowWidths }: Look): Promise<string[]> {
-  const rules = story.startsWith('components/') ? 'component' : 'page';
+  const kind = story.startsWith('components/') ? 'component' : 'page';
   const troubles: string[] = [];
   await page.setViewportSize({ width, height: HEIGHT });
   for (const [index, theme] of themes.entries()) {
     if (index === 0) await page.evaluate(`globalThis.stories.show(${JSON.stringify(story)}, ${JSON.stringify(theme)})`);
     else await page.evaluate(`globalThis.stories.theme(${JSON.stringify(theme)})`);
-    const found = [...(await misfits(page)), ...(await inaccessible(page, index === 0 ? rules : 'colours'))];
+    const found = [...(await misfits(page)), ...(await lowContrast(page, index === 0))];
+    if (index === 0) found.push(...(await inaccessible(page, kind)));
     await picture(page, `${story}-${name}-${theme}`, found);
     troubles.push(...found.map((trouble) => `${theme}: ${trouble}`));
   }

@@ -4,10 +4,11 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { z } from 'zod';
 import { root } from '../../../src/build/bundles.ts';
+import { installContrast } from './contrast.ts';
 
 const source = readFileSync(path.join(root, 'node_modules/axe-core/axe.min.js'), 'utf8');
-/** What another theme can change. */
-const COLOURS = ['color-contrast'];
+/** The only rule about colors. */
+const COLOURS = 'color-contrast';
 /** Of a page; a single component has none. */
 const PAGE_RULES = ['page-has-heading-one', 'landmark-one-main'];
 const violations = z.array(
@@ -18,23 +19,30 @@ const violations = z.array(
   }),
 );
 
-/** `page`: all rules; `component`: those that do not need a whole page; `colours`: what another theme can change. */
-type Rules = 'page' | 'component' | 'colours';
-
-/** Call it once after a page has loaded, before `inaccessible`. */
+/** Call it once after a page has loaded, before the others. */
 export async function loadAxe(page: Page): Promise<void> {
   await page.evaluate(source);
+  await page.evaluate(installContrast);
 }
 
-/** Returns a line per violated rule. */
-export async function inaccessible(page: Page, rules: Rules): Promise<string[]> {
-  const off = ['region', ...(rules === 'component' ? PAGE_RULES : [])];
-  const options =
-    rules === 'colours'
-      ? { runOnly: COLOURS }
-      : { rules: Object.fromEntries(off.map((rule) => [rule, { enabled: false }])) };
-  const found = violations.parse(await page.evaluate(`(${AXE})(${JSON.stringify(options)})`));
-  return found.map(
+/** Returns a line per violated rule that does not depend on colors. `component`: a single one, not a whole page. */
+export async function inaccessible(page: Page, kind: 'page' | 'component'): Promise<string[]> {
+  const off = ['region', COLOURS, ...(kind === 'component' ? PAGE_RULES : [])];
+  const rules = Object.fromEntries(off.map((rule) => [rule, { enabled: false }]));
+  return lines(await page.evaluate(`(${AXE})(${JSON.stringify({ rules })})`));
+}
+
+/**
+ * Returns a line if text has too little contrast. Text with the same colors, font, and backgrounds as text that passed
+ * before in this page is not checked again: that takes most of axe's time, and stories have most of it in common.
+ * `moved`: whether elements may be elsewhere than at the last call, which decides what is behind text.
+ */
+export async function lowContrast(page: Page, moved: boolean): Promise<string[]> {
+  return lines(await page.evaluate(`globalThis.contrast.check(${JSON.stringify(moved)})`));
+}
+
+function lines(found: unknown): string[] {
+  return violations.parse(found).map(
     ({ id, help, nodes }) =>
       `axe ${id}: ${help}: ${nodes
         .slice(0, 3)

@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { type Browser, chromium } from 'playwright-core';
-import { findProgram } from '../../../src/build/system/programs.ts';
+import { findTestBrowser } from '../../../src/build/system/programs.ts';
 
 const ARGS = [
   '--no-sandbox',
@@ -21,9 +21,12 @@ const ARGS = [
 /** For pages that compute a lot: garbage is collected rarely and without helper threads, which saves processor time. */
 export const FOR_LONG_COMPUTATIONS: readonly string[] = ['--js-flags=--single-threaded-gc,--min-semi-space-size=32'];
 
-/** Starts the system's Chromium; one is enough for all tests of a file. `more`: additional arguments. */
+/**
+ * Starts the system's Chromium, without a user interface where there is such a program; one is enough for all tests of
+ * a file. `more`: additional arguments.
+ */
 export async function launchBrowser(more: readonly string[] = []): Promise<Browser> {
-  const executablePath = findProgram('chromium');
+  const executablePath = findTestBrowser();
   if (executablePath === undefined)
     throw new Error('There is no Chromium: npm run test:webview installs it on Debian; elsewhere set CHROMIUM to one.');
   return chromium.launch({ executablePath, args: [...ARGS, ...more], timeout: 60_000 });
