@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { sleep } from '../common/abort.ts';
 import { createFolder } from '../common/createFolder.ts';
-import { entryUrl, LONG_RUNNING } from '../common/entries.ts';
+import { entryUrl, LONG_RUNNING_ENV, SERVER_OPTIONS } from '../common/entries.ts';
 import { errorCodeOf, StudioError, systemCodeOf } from '../common/errors.ts';
 import { isPostgresUrl } from '../common/postgres.ts';
 import { Api } from '../protocol/api.ts';
@@ -162,13 +162,13 @@ async function startServer(
 ): Promise<{ address: LocalAddress } | { taken: string }> {
   const logFile = path.join(folder, 'log', 'server.log');
   const log = openLog(folder, logFile);
-  const child = spawn(process.execPath, [...LONG_RUNNING, fileURLToPath(entryUrl('server'))], {
+  const child = spawn(process.execPath, [...SERVER_OPTIONS, fileURLToPath(entryUrl('server'))], {
     detached: true,
     windowsHide: true,
     stdio: ['ignore', 'pipe', log],
     // In VS Code, execPath is Electron; ELECTRON_RUN_AS_NODE makes it run as plain Node. The store is not an argument,
     // because other users see those, and its URL may contain a password.
-    env: { ...process.env, ROLLOUT_STORE: store, ELECTRON_RUN_AS_NODE: '1' },
+    env: { ...process.env, ...LONG_RUNNING_ENV, ROLLOUT_STORE: store, ELECTRON_RUN_AS_NODE: '1' },
   });
   closeSync(log);
   try {

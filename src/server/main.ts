@@ -38,7 +38,7 @@ import { collectorOf } from './telemetry/otlp/collector.ts';
 
 const DEMO = '/demo';
 
-setFlagsFromString(HEAP_GROWTH);
+setFlagsFromString(HEAP_GROWTH.server);
 // Other users of the machine cannot read what this process writes.
 process.umask(0o077);
 

@@ -14,7 +14,7 @@ import { Outlet } from './outlet.ts';
 import type { WorkerEnd } from './worker.ts';
 import { startWorker, stopMs } from './worker.ts';
 
-setFlagsFromString(HEAP_GROWTH);
+setFlagsFromString(HEAP_GROWTH.worker);
 // Other users of the machine cannot read what this process, or a tool, writes.
 process.umask(0o077);
 

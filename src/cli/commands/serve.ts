@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { LOCAL } from '../../client/targets/local.ts';
-import { entryUrl, LONG_RUNNING } from '../../common/entries.ts';
+import { entryUrl, LONG_RUNNING_ENV, SERVER_OPTIONS } from '../../common/entries.ts';
 import { errorCodeOf, StudioError } from '../../common/errors.ts';
 import { type ReadyLine, readyLine } from '../../protocol/serverFile.ts';
 import { type Command, numberOption, textOption } from '../command.ts';
@@ -37,7 +37,7 @@ export const serve: Command = {
     const child = spawn(
       process.execPath,
       [
-        ...LONG_RUNNING,
+        ...SERVER_OPTIONS,
         fileURLToPath(entryUrl('server')),
         '--port',
         String(port),
@@ -51,7 +51,10 @@ export const serve: Command = {
         }),
       ],
       // The store is not an argument, because other users see those, and its URL may contain a password.
-      { stdio: ['ignore', 'pipe', 'inherit'], env: { ...process.env, ROLLOUT_STORE: context.store } },
+      {
+        stdio: ['ignore', 'pipe', 'inherit'],
+        env: { ...process.env, ...LONG_RUNNING_ENV, ROLLOUT_STORE: context.store },
+      },
     );
     // Ctrl-C in a terminal reaches the child too, but a signal sent only to this process does not.
     context.signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true });

@@ -1,5 +1,5 @@
 /** Builds the pods of a batch, which pass the pod security level `restricted`. Pure. */
-import { LONG_RUNNING } from '../../common/entries.ts';
+import { LONG_RUNNING, LONG_RUNNING_ENV } from '../../common/entries.ts';
 import type { SubmittedPods } from '../../config/submission.ts';
 import { batchName, NAMES } from '../../kubernetes/names.ts';
 import { PREPARE_SCRIPT, TOOLS_SCRIPT } from '../../kubernetes/programs/toolsBootstrap.ts';
@@ -126,6 +126,7 @@ function workerContainer(pods: SubmittedPods, tls: boolean): Fields {
       { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
       { name: 'POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } },
       ...homeOf(FOLDERS.own),
+      ...Object.entries(LONG_RUNNING_ENV).map(([name, value]) => ({ name, value })),
       // Read when a process of Node.js starts; programs of tools do not get it.
       ...(tls ? [{ name: 'NODE_EXTRA_CA_CERTS', value: `${FOLDERS.config}/${AUTHORITY_FILE}` }] : []),
     ],

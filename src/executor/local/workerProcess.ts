@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { LONG_RUNNING_ENV } from '../../common/entries.ts';
 import { allowedEnvironment } from '../../common/environment.ts';
 import type { WorkerConfig } from '../../worker/config.ts';
 
@@ -53,7 +54,7 @@ export class WorkerProcess {
         windowsHide: true,
         detached: OWN_GROUP,
         // In VS Code, execPath is Electron: this makes it run as plain Node.js.
-        env: { ...allowedEnvironment(process.env, WORKER_VARIABLES), ELECTRON_RUN_AS_NODE: '1' },
+        env: { ...allowedEnvironment(process.env, WORKER_VARIABLES), ...LONG_RUNNING_ENV, ELECTRON_RUN_AS_NODE: '1' },
       });
     } finally {
       closeSync(log);

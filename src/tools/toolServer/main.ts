@@ -9,7 +9,7 @@ import { HEAP_GROWTH } from '../../common/entries.ts';
 import { Networks } from '../sandbox/network/networks.ts';
 import { type Sandboxes, ToolConnection } from './connection.ts';
 
-setFlagsFromString(HEAP_GROWTH);
+setFlagsFromString(HEAP_GROWTH.tools);
 // The worker, which has the same group, and programs read and write each other's files; nobody else does.
 process.umask(0o007);
 

@@ -131,7 +131,7 @@ describe('the Job of a batch', () => {
     );
     assert.deepEqual(
       (worker['env'] as { name: string }[]).map(({ name }) => name),
-      ['POD_NAME', 'POD_UID', 'HOME', 'TMPDIR'],
+      ['POD_NAME', 'POD_UID', 'HOME', 'TMPDIR', 'MALLOC_ARENA_MAX'],
     );
     assert.ok(
       spec.volumes.some(

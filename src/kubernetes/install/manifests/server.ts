@@ -1,5 +1,5 @@
 /** Builds the server's Deployment, and the Service by which pods find it. */
-import { LONG_RUNNING } from '../../../common/entries.ts';
+import { LONG_RUNNING_ENV, SERVER_OPTIONS } from '../../../common/entries.ts';
 import { hashOf } from '../../../common/hash.ts';
 import type { KubeObject } from '../../access/objects.ts';
 import {
@@ -134,7 +134,7 @@ function container(
     name: 'server',
     image: options.image,
     imagePullPolicy: options.pullPolicy,
-    command: ['node', ...LONG_RUNNING, `${PROGRAMS}/bootstrap.mjs`, PROGRAMS, `${WORK}/programs`, sha, 'server'],
+    command: ['node', ...SERVER_OPTIONS, `${PROGRAMS}/bootstrap.mjs`, PROGRAMS, `${WORK}/programs`, sha, 'server'],
     args: [
       ...(storage.kind === 'postgres' ? [] : ['--store', STORE]),
       '--host',
@@ -171,6 +171,7 @@ function container(
       { name: 'ROLLOUT_PULL_POLICY', value: options.pullPolicy },
       { name: 'HOME', value: WORK },
       { name: 'TMPDIR', value: WORK },
+      ...Object.entries(LONG_RUNNING_ENV).map(([name, value]) => ({ name, value })),
       ...(storage.kind === 'postgres' ? [secretEnv(DATABASE, storage.secret, storage.key)] : []),
     ],
     ports: [

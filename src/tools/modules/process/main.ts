@@ -14,7 +14,7 @@ import { endStrays, markOf } from '../../processes/strays.ts';
 import type { FromThread, ThreadStart, ToThread } from '../protocol.ts';
 import type { FromProcess, ThreadLimits, ToProcess } from './protocol.ts';
 
-setFlagsFromString(HEAP_GROWTH);
+setFlagsFromString(HEAP_GROWTH.tools);
 process.umask(0o077);
 
 /** V8's default per thread is six times as much. */
