@@ -149,7 +149,8 @@ test('continues when the server was killed and restarted at another port', async
     assertWhole(events);
     assert.equal(events.filter((event) => event.kind === 'rollout.lease').length, 1, 'the lease stood');
   }
-  const reports = await infraOf(again, batch, 1);
+  const [started = '', ...reports] = await infraOf(again, batch, 2);
+  assert.match(started, /^A rollout server started, and took over this batch after .*s\.$/);
   assert.equal(reports.length, 1);
   assert.match(
     reports[0] ?? '',

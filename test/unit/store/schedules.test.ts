@@ -1,19 +1,27 @@
-/** When the store compresses what has ended. */
+/** When the store commits what workers append, and when it compresses what has ended. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { Appender } from '../../../src/store/logic/appender.ts';
 import { Packer } from '../../../src/store/logic/packing.ts';
-import type { Sql } from '../../../src/store/sql/sql.ts';
+import type { Sql, Transaction } from '../../../src/store/sql/sql.ts';
+import type { AppendRequest } from '../../../src/store/store.ts';
+import { endOf, event, logLine } from '../../support/trajectories.ts';
 
-/** A database that only counts its reads. */
-function countingSql(): { sql: Sql; readonly reads: number } {
-  const counts = { reads: 0 };
+/** A database without rows that only counts its reads and commits. */
+function countingSql(): { sql: Sql; readonly reads: number; readonly commits: number } {
+  const counts = { reads: 0, commits: 0 };
   const nothing = <T>(): Promise<T> => Promise.resolve([] as T); // the callers expect lists
+  const dialect = { kind: 'sqlite', forUpdate: '', skipLocked: '', anyText: () => '', anyInt: () => '' } as const;
+  const transaction: Transaction = {
+    ...{ dialect, now: 0, all: () => nothing(), get: () => Promise.resolve(undefined), run: () => Promise.resolve(0) },
+    ...{ insert: () => Promise.resolve(0), update: () => Promise.resolve(), changed: () => undefined },
+  };
   const sql: Sql = {
-    dialect: { kind: 'sqlite', forUpdate: '', skipLocked: '', anyText: () => '', anyInt: () => '' },
+    dialect,
     now: () => Promise.resolve(0),
     read: (_job) => ((counts.reads += 1), nothing()),
-    write: (_job) => nothing(),
+    write: (job) => ((counts.commits += 1), job(transaction)),
     watch: () => () => undefined,
     elect: () => Promise.resolve(true),
     shrink: () => Promise.resolve(),
@@ -34,7 +42,38 @@ function clock(context: TestContext): (ms: number) => Promise<void> {
   };
 }
 
+const append = (rollout: string, last: AppendRequest['events'][number]): AppendRequest => ({
+  ...{ rollout, epoch: 1, from: 1 },
+  events: [last],
+});
+
 describe('the store', () => {
+  it('commits the end of a rollout at once, with what waits for the next commit', async (context) => {
+    const pass = clock(context);
+    const counts = countingSql();
+    let ends = 0;
+    const appender = new Appender(counts.sql, () => (ends += 1));
+    const answered: string[] = [];
+    const send = (name: string, last = logLine(1)): void =>
+      void appender.append(append(name, last)).then(() => answered.push(name));
+    await pass(60_000);
+    send('first');
+    await pass(0);
+    assert.deepEqual([answered, counts.commits], [['first'], 1], 'the first one after a pause does not wait');
+    send('plain');
+    await pass(5);
+    assert.deepEqual([answered, counts.commits], [['first'], 1], 'commits have a distance');
+    send('last', event(1, 'rollout.end', endOf({})));
+    await pass(0);
+    assert.deepEqual([answered, counts.commits, ends], [['first', 'plain', 'last'], 2, 1]);
+    send('next');
+    await pass(9);
+    assert.equal(counts.commits, 2, 'the distance begins again');
+    await pass(1);
+    assert.deepEqual([answered.at(-1), counts.commits, ends], ['next', 3, 1]);
+    await appender.close();
+  });
+
   it('compresses when no rollout has ended for a while, at the latest after a minute', async (context) => {
     const pass = clock(context);
     const counts = countingSql();
