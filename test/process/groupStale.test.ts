@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict';
 import { EventEmitter, on } from 'node:events';
 import { after, before, describe, it } from 'node:test';
+import { Export } from '../../src/client/export/run.ts';
 import { newId } from '../../src/common/ids.ts';
 import { canonicalJson } from '../../src/common/json.ts';
+import { exportRedaction } from '../../src/common/redaction/exported.ts';
 import { type Submission, submissionSha } from '../../src/config/submission.ts';
 import type { TrainingRow } from '../../src/trace/segments/trainingRows.ts';
+import { LEFT_OUT_TEXT } from '../../src/trace/selection/selection.ts';
 import { type DemoServer, startDemoServer } from '../support/demoServer.ts';
 import { chatEndpoint, type FakeEndpoint } from '../support/endpoint.ts';
 import { plainSubmission, TestStore } from '../support/rolloutServer.ts';
@@ -112,6 +115,19 @@ describe('a stale group that waits', { timeout: 480_000 }, () => {
       fresh!.excluded.map(({ attempt, outcome, why }) => [attempt, outcome, why]),
       [1, 2].map((attempt) => [attempt, 'passed', 'its weights were too old']),
     );
+
+    // Exports have who is in the feed, in every format.
+    const signal = AbortSignal.timeout(60_000);
+    const settings = { batches: [batch], nullReward: undefined, redaction: exportRedaction(['none'], {}) };
+    for (const format of ['groups', 'csv', 'sft-openai']) {
+      const prepared = await Export.prepare(server.api, { ...settings, format, selection: {} }, signal);
+      for await (const part of prepared.bytes()) assert.ok(part.length > 0);
+      const { counts } = prepared;
+      assert.deepEqual([prepared.attempts, counts.attempts], [SIZE, SIZE], format);
+      assert.deepEqual(counts.attempts_left_out, { [LEFT_OUT_TEXT.replaced]: SIZE }, format);
+      const all = await Export.prepare(server.api, { ...settings, format, selection: { replaced: true } }, signal);
+      assert.deepEqual([all.attempts, all.counts.attempts_left_out], [2 * SIZE, {}], format);
+    }
 
     // Read again under later weights, it is the same group, and says that it is old by now.
     await announce(5);

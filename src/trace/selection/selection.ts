@@ -36,12 +36,15 @@ export const selection = z.strictObject({
   split: z.strictObject({ seed: z.int(), share, part: z.enum(SPLIT_PARTS) }).optional(),
   /** Attempts whose weights are at most so many versions behind this one, if their versions are known. */
   weights: z.strictObject({ version: z.int().min(0), max_versions: z.int().min(0) }).optional(),
+  /** Also members of groups that others replaced: the trainer never got them. */
+  replaced: z.literal(true).optional(),
 });
 export type Selection = z.infer<typeof selection>;
 
 /** Why an attempt is left out: the first of these that applies. */
 export const LEFT_OUT = [
   'running',
+  'replaced',
   'split',
   'rate',
   'outcome',
@@ -57,6 +60,7 @@ export type LeftOut = (typeof LEFT_OUT)[number];
 /** Reasons as people read them: “3 attempts left out: …”. */
 export const LEFT_OUT_TEXT: Readonly<Record<LeftOut, string>> = {
   running: 'not ended yet',
+  replaced: 'others took their places in their group, because their weights were too old',
   split: 'in the other part of the split',
   rate: 'the pass rate of their task',
   outcome: 'their outcome',
@@ -72,6 +76,8 @@ export interface SelectedFrom {
   readonly row: RolloutRow;
   /** Needed for conditions on `task`. */
   readonly task?: TaskRecord | undefined;
+  /** Whether another member took its place in its group, because its weights were too old. */
+  readonly replaced?: boolean | undefined;
 }
 
 export interface Selected<A> {
@@ -87,7 +93,7 @@ export interface Selected<A> {
  */
 export function selectAttempts<A extends SelectedFrom>(attempts: readonly A[], by: Selection): Selected<A> {
   const condition = by.where === undefined ? undefined : conditionOf(by.where);
-  const rates = by.rate === undefined ? undefined : passRates(attempts);
+  const rates = by.rate === undefined ? undefined : passRates(attempts.filter((one) => !isReplaced(one, by)));
   const seen = new Set<string>();
   const perTask = new Map<string, number>();
   const leftOut: Partial<Record<LeftOut, number>> = {};
@@ -133,12 +139,15 @@ export function splitPartOf(
 }
 
 function whyNot(
-  { row, task }: SelectedFrom,
-  { outcomes, reward, rate, split, weights }: Selection,
+  attempt: SelectedFrom,
+  by: Selection,
   condition: Query | undefined,
   passRate: number | undefined,
 ): LeftOut | undefined {
+  const { row, task } = attempt;
+  const { outcomes, reward, rate, split, weights } = by;
   if (row.state !== 'ended' && outcomes === undefined) return 'running';
+  if (isReplaced(attempt, by)) return 'replaced';
   if (split !== undefined && splitPartOf(row.task, split) !== split.part) return 'split';
   if (rate !== undefined) {
     if (passRate === undefined) return 'rate';
@@ -156,6 +165,10 @@ function whyNot(
   const match = condition.matches(rowEnvironment(row, task));
   if (match.matched) return undefined;
   return match.why === undefined ? 'where' : 'undecided';
+}
+
+function isReplaced({ replaced }: SelectedFrom, by: Selection): boolean {
+  return replaced === true && by.replaced !== true;
 }
 
 function isStale({ progress }: RolloutRow, { version, max_versions }: NonNullable<Selection['weights']>): boolean {

@@ -392,6 +392,7 @@ export function groupTests(subject: Subject): void {
         [waiting.state, waiting.why, waiting.ended_at, waiting.scored, waiting.open, waiting.replaced, waiting.stale],
         ['open', undefined, undefined, 1, 2, 1, 1],
       );
+      assert.deepEqual(waiting.stale_members, [one!.rollout]);
       assert.equal(await store.nextDeadline(batch), waiting.deadline_at, 'its deadline counts again');
       await assert.rejects(store.filterGroup(batch, 'g', { why: null, tokens: 1 }), /has not ended/);
       // The member that was cut when the group was complete ends as canceled: it stays cut.
@@ -410,6 +411,7 @@ export function groupTests(subject: Subject): void {
         done!.cut.map(({ rollout, state }) => [rollout, state]),
         [[three!.rollout, 'running']],
       );
+      assert.deepEqual(done!.row.stale_members, [one!.rollout], 'exports leave it out');
       assert.equal(await store.deliverGroup(batch, 'g', delivery), false, 'a reader that has its first end');
       assert.equal(await store.deliverGroup(batch, 'g', { rev: done!.rev, stale: [] }), true);
       const again = { rev: done!.rev, stale: [two!.rollout] };
@@ -448,7 +450,7 @@ export function groupTests(subject: Subject): void {
       await store.expireGroups(batch);
       const late = await ended('late');
       assert.deepEqual([late.row.state, late.members, late.excluded], ['complete', [old, young], []]);
-      assert.deepEqual([late.cut.length, late.stale, late.row.stale], [1, undefined, undefined]);
+      assert.deepEqual([late.cut.length, late.stale, late.row.stale_members], [1, undefined, undefined]);
       assert.equal(await deliver('late', [old!]), true, 'its deadline passed');
 
       await store.addGroup(batch, 'least', request({ min_usable: 1 }));

@@ -54,6 +54,19 @@ describe('the selection of attempts', () => {
     assert.deepEqual(selected({ rate: { above: 0 } }).taken, ['easy/1', 'easy/2', 'mixed/1', 'mixed/2']);
   });
 
+  it('leaves out members that others replaced, also of the rates of their tasks', () => {
+    const list = [scored('t', 1, true), scored('t', 2, false), scored('t', 3, false)];
+    const attempts = list.map((row, index) => ({ row, replaced: index === 0 }));
+    const numbers = (by: Selection): unknown => {
+      const { taken, left_out: left } = selectAttempts(attempts, selection.parse(by));
+      return [taken.map(({ row: { attempt } }) => attempt), left];
+    };
+    assert.deepEqual(numbers({}), [[2, 3], { replaced: 1 }]);
+    assert.deepEqual(numbers({ replaced: true }), [[1, 2, 3], {}]);
+    assert.deepEqual(numbers({ rate: { above: 0 } }), [[], { replaced: 1, rate: 2 }]);
+    assert.deepEqual(numbers({ rate: { above: 0 }, replaced: true }), [[1, 2, 3], {}]);
+  });
+
   it('does not mix the rates of a task of two batches', () => {
     const two = [scored('t', 1, true), scored('t', 1, false, { batch: 'b2' })];
     assert.deepEqual(selected({ rate: { above: 0, below: 1 } }, two).taken, []);
