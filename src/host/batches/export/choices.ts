@@ -1,7 +1,7 @@
 /** What the user chose to export, as arguments of the command line, as entries of a menu, and as a preview. */
 import { z } from 'zod';
 import { plural } from '../../../common/text.ts';
-import { bytes } from '../../../common/units.ts';
+import { bytes, count } from '../../../common/units.ts';
 import type { NullRule, TrainingFormat } from '../../../formats/training/format.ts';
 import { TRAINING_FORMATS, trainingFormat } from '../../../formats/training/registry.ts';
 import type { Selection } from '../../../trace/selection/selection.ts';
@@ -152,6 +152,15 @@ export const exportReply = z.object({
 
 /** Characters of a line in a preview. */
 const LINE = 4_000;
+/** How long texts and lists in it may be: the first of these with which it is not too long. */
+const LIMITS = [
+  { characters: 1_000, items: 100 },
+  { characters: 300, items: 12 },
+  { characters: 80, items: 4 },
+  { characters: 40, items: 2 },
+] as const;
+/** Numbers of a list. */
+const NUMBERS = 8;
 
 export function previewSummary({ attempts, groups, estimated_bytes: size }: ExportPreview): string {
   return `${plural(attempts, 'attempt')} of ${plural(groups, 'task')}, about ${bytes(size)}`;
@@ -181,23 +190,29 @@ function fenceOf(format: string): string {
   return format === 'csv' ? 'csv' : 'json';
 }
 
-/** Long lists of numbers are shortened, so that the fields around them can be seen. */
+/** Long texts and lists are shortened, so that the fields around them can be seen, and the line is JSON as it was. */
 function shown(line: string, format: string): string {
-  if (format === 'csv') return cut(line);
-  const text = JSON.stringify(
-    JSON.parse(line),
-    (_key, value: unknown) =>
-      Array.isArray(value) && value.length > 8 && value.every((one) => typeof one === 'number')
-        ? [...value.slice(0, 8), `… ${value.length} numbers`]
-        : value,
-    2,
-  ).replace(
+  if (format === 'csv') return line.length <= LINE ? line : `${line.slice(0, LINE)}\n…`;
+  const value: unknown = JSON.parse(line);
+  let text = '';
+  for (const limits of LIMITS) {
+    text = jsonText(value, limits);
+    if (text.length <= LINE) break;
+  }
+  return text.replaceAll('```', '` ` `');
+}
+
+function jsonText(value: unknown, { characters, items }: (typeof LIMITS)[number]): string {
+  const short = (_key: string, one: unknown): unknown => {
+    if (typeof one === 'string' && one.length > characters)
+      return `${one.slice(0, characters)}… ${count(one.length)} characters`;
+    if (!Array.isArray(one)) return one;
+    if (one.length > NUMBERS && one.every((item) => typeof item === 'number'))
+      return [...one.slice(0, NUMBERS), `… ${one.length} numbers`];
+    return one.length > items ? [...(one as unknown[]).slice(0, items), `… ${one.length} items`] : one;
+  };
+  return JSON.stringify(value, short, 2).replace(
     /\[\n\s+(-?[\d.e-]+(?:,\n\s+(?:-?[\d.e-]+|"… \d+ numbers"))*)\n\s+\]/g,
     (_, inner: string) => `[${inner.replace(/\n\s+/g, ' ')}]`,
   );
-  return cut(text.replaceAll('```', '` ` `'));
-}
-
-function cut(text: string): string {
-  return text.length <= LINE ? text : `${text.slice(0, LINE)}\n…`;
 }

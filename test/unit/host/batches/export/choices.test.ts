@@ -112,6 +112,27 @@ describe('the preview of an export', () => {
     assert.equal(text.match(/```/g)?.length, 2, 'a line cannot end its block');
   });
 
+  it('shortens what is long, so that each line is JSON: an editor marks brackets without a partner', () => {
+    const parsed = { type: 'object', properties: Object.fromEntries(['a', 'b', 'c'].map((name) => [name, { name }])) };
+    const line = {
+      messages: Array.from({ length: 60 }, (_, index) => ({ role: 'user', content: `${index} `.repeat(500) })),
+      tools: Array.from({ length: 5 }, (_, index) => ({ name: `tool ${index}`, parsed })),
+      prompt: '{'.repeat(9_000),
+    };
+    const text = previewText('desk', all, {
+      attempts: 1,
+      groups: 1,
+      estimated_bytes: 1,
+      first: [JSON.stringify(line)],
+      left_out: { attempts: {}, parts: {} },
+    });
+    const [, shown = ''] = /```json\n(.*?)\n```/s.exec(text) ?? [];
+    assert.ok(shown.length > 1_000 && shown.length <= 4_000, `${shown.length} characters`);
+    const value = JSON.parse(shown) as { messages: unknown[]; prompt: string };
+    assert.equal(value.messages.at(-1), '… 60 items');
+    assert.match(value.prompt, /^\{+… 9,000 characters$/);
+  });
+
   it('shows a table as it is, and no lines as none', () => {
     const shown = { attempts: 0, groups: 0, estimated_bytes: 0, left_out: { attempts: {}, parts: {} } };
     assert.match(
