@@ -15,6 +15,8 @@ import { rangeOf } from './weights.ts';
  * has the whole message.
  */
 const ERROR_TEXT = 600;
+/** Parts of a score in a row: rows are many, and a scorer may have any number of parts. */
+const MAX_MARKS = 12;
 
 /**
  * Returns the row after these events, which follow those already counted. Pure: returns `progress` itself if nothing
@@ -112,6 +114,8 @@ function apply(row: Progress, event: TraceEvent): void {
       else row.cause = cause;
       if (event.data.outcome !== undefined) row.world_outcome = event.data.outcome;
       setIncidents(row, afterScore(row.incidents, event.data));
+      if (event.data.parts !== undefined && event.data.prediction === undefined)
+        row.marks = Object.fromEntries(Object.entries(event.data.parts).slice(0, MAX_MARKS));
       return;
     }
     case 'hold': {

@@ -81,7 +81,7 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     tally.add(attempt);
     parts.add(row, attempt);
     incidents.addAttempt(row);
-    values.add(attempt, row.progress.reward, input.levels?.get(row.task));
+    values.add(attempt, row.progress, input.levels?.get(row.task));
     if (row.state === 'running' || row.state === 'held') live[row.state] += 1;
     if (row.progress.limit === 'condition') {
       stops.attempts += 1;

@@ -117,6 +117,8 @@ export const progress = z.object({
   reward: z.number().nullable().optional(),
   /** What it came to in a published world. */
   world_outcome: worldOutcome.optional(),
+  /** The parts of its score, such as the marks of a judge: the first ones. */
+  marks: z.record(z.string(), z.number()).optional(),
   /** The newest later verdict of each scorer: from the batch stream, and never counted as the reward. */
   verdicts: z.record(z.string(), verdict).optional(),
   error_class: errorClass.optional(),

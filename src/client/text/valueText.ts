@@ -19,7 +19,8 @@ const MAX_LEVELS = 20;
 export function valueLines(value: Values): string[] {
   const { judge, missing } = value;
   const without = missing === 0 ? [] : [`${plural(missing, 'attempt')} without a value: not in the means`];
-  if (judge === null) return ['', meansTable(value), ...without];
+  const marks = Object.keys(value.marks).length === 0 ? [] : ['', marksTable(value)];
+  if (judge === null) return ['', meansTable(value), ...without, ...marks];
   return [
     '',
     `AgentWorldBench, from 0 to 100, judged by ${harmlessLine(judge)}`,
@@ -28,6 +29,7 @@ export function valueLines(value: Values): string[] {
     `micro ${percent(value.mean)}: the mean of all rows. macro: the mean of the domains, as published`,
     `published: ${BENCH_SOURCE}`,
     BENCH_CAUTION,
+    ...marks,
   ];
 }
 
@@ -48,6 +50,27 @@ function meansTable({ by_level: byLevel, mean, macro, scored, missing }: Values)
       ...(levels.length > 1 ? [['mean of levels', '', '', macro?.toFixed(3) ?? '–']] : []),
     ],
     [1, 2, 3],
+  );
+}
+
+/** Returns the means of the marks, a row for each level. */
+function marksTable({ marks, by_level: byLevel, judge }: Values): string {
+  const names = Object.keys(marks);
+  const levels = Object.keys(byLevel);
+  const shown = levels.length > 1 ? levels.slice(0, MAX_LEVELS) : [];
+  const titles: Readonly<Record<string, string>> = judge === null ? {} : BENCH_DOMAINS;
+  const mark = (mean: number | undefined): string => mean?.toFixed(2) ?? '–';
+  return table(
+    [
+      ['marks', ...names.map(harmlessLine)],
+      ...shown.map((level) => [
+        titles[level] ?? harmlessLine(level),
+        ...names.map((name) => mark(marks[name]?.by_level[level])),
+      ]),
+      ...(levels.length > MAX_LEVELS ? [[`… and ${levels.length - MAX_LEVELS} more`, ...names.map(() => '')]] : []),
+      ['all', ...names.map((name) => mark(marks[name]?.mean))],
+    ],
+    names.map((_name, index) => index + 1),
   );
 }
 

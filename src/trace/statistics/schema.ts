@@ -149,12 +149,16 @@ export const reportSchema = z.object({
   by_scenario: z.record(z.string(), taskGroup).default({}),
   /**
    * Means of the values of scores, over the attempts (`mean`) and over the levels (`macro`). null: all values are 0 or
-   * 1, so that pass rates say the same. `judge`: the model that marked predicted observations.
+   * 1, so that pass rates say the same. `judge`: the model that marked predicted observations. `marks`: means of the
+   * parts of scores, on their own scales.
    */
   value: valueGroup
     .extend({
       macro: z.number().nullable(),
       by_level: z.record(z.string(), valueGroup),
+      marks: z
+        .record(z.string(), z.object({ mean: z.number(), scored: int, by_level: z.record(z.string(), z.number()) }))
+        .default({}),
       judge: z.string().nullable(),
     })
     .nullable()

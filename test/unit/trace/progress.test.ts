@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
 import { advanceProgress } from '../../../src/trace/progress.ts';
-import type { TraceEvent, UnknownEvent } from '../../../src/trace/schema.ts';
+import type { EventData, TraceEvent, UnknownEvent } from '../../../src/trace/schema.ts';
 import { EMPTY_PROGRESS, progress as progressSchema } from '../../../src/trace/summary.ts';
 import { lendingDesk, Stream } from '../../support/stream.ts';
 
@@ -27,6 +27,24 @@ describe('advanceProgress', () => {
       cause: { kind: 'check', text: 'loan 18 is still overdue', seq: 25 },
       ms: 4_321,
     });
+    progressSchema.parse(row);
+  });
+
+  it('keeps the first parts of a score as its marks, but not those of a prediction', () => {
+    const score = (seq: number, data: Partial<EventData['score']>): TraceEvent => ({
+      seq,
+      v: 1,
+      at: seq,
+      kind: 'score',
+      data: { scorer: 's', value: 0.5, passed: true, ...data },
+    });
+    const parts = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`p${index}`, index]));
+    const row = advanceProgress(EMPTY_PROGRESS, [
+      score(1, { parts }),
+      score(2, { parts: { status: 1 }, prediction: { world: 'w', how: 'shadow' } }),
+    ]);
+    assert.deepEqual(Object.keys(row.marks ?? {}).length, 12);
+    assert.equal(row.marks?.['p11'], 11);
     progressSchema.parse(row);
   });
 

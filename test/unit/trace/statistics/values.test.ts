@@ -49,8 +49,38 @@ it('counts what has no value, and leaves it out of the means', () => {
       terminal: { mean: 0.25, scored: 1, missing: 1 },
       web: { mean: null, scored: 0, missing: 1 },
     },
+    marks: {},
     judge: null,
   });
+});
+
+it('has the means of marks by level, of attempts that were scored', () => {
+  const marked = (one: RolloutRow, marks: Readonly<Record<string, number>>): RolloutRow => ({
+    ...one,
+    progress: { ...one.progress, marks: { ...marks } },
+  });
+  const rows = [
+    marked(row('m1', 0.75), { realism: 4, format: 5 }),
+    marked(row('m2', 0.25), { format: 2 }),
+    marked(row('t1', 0.5), { format: 3, realism: 3 }),
+    marked(row('t2', null), { format: 1 }),
+  ];
+  const result = reportSchema.parse(report({ batch: 'b', rows, levels: LEVELS }));
+  assert.deepEqual(result.value?.marks, {
+    format: { mean: 10 / 3, scored: 3, by_level: { mcp: 3.5, terminal: 3 } },
+    realism: { mean: 3.5, scored: 2, by_level: { mcp: 4, terminal: 3 } },
+  });
+  const lines = reportText(result, 120).split('\n');
+  const at = lines.findIndex((line) => line.startsWith('marks'));
+  assert.deepEqual(
+    lines.slice(at, at + 4).map((line) => line.split(/ +/)),
+    [
+      ['marks', 'format', 'realism'],
+      ['mcp', '3.50', '4.00'],
+      ['terminal', '3.00', '3.00'],
+      ['all', '3.33', '3.50'],
+    ],
+  );
 });
 
 it('is absent where values only say whether attempts passed', () => {
