@@ -9,6 +9,11 @@ export const INSTALL_OPTIONS = {
     value: 'IMAGE',
     text: 'image for the server and its workers, with Node 22.19 or newer (node:24-slim)',
   },
+  programs: {
+    type: 'string',
+    value: 'SOURCE',
+    text: 'where pods have the programs from: configmaps, or image, as rollout cluster image builds it (configmaps)',
+  },
   'pull-policy': { type: 'string', value: 'POLICY', text: 'Always, IfNotPresent, or Never' },
   'pull-secret': {
     type: 'string',
@@ -127,7 +132,8 @@ export async function readInstallOptions(
       {
         image: textOption(commandLine, 'image'),
         ...noneIsUndefined(secrets),
-        // `resolveOptions` validates it.
+        // `resolveOptions` validates both.
+        programs: textOption(commandLine, 'programs') as InstallInput['programs'],
         pullPolicy: textOption(commandLine, 'pull-policy') as InstallInput['pullPolicy'],
         port: numberOption(commandLine, 'port', 1),
         tlsPort: numberOption(commandLine, 'tls-port', 1),

@@ -57,10 +57,16 @@ export const LABEL = {
   batch: `${APP}/batch`,
 } as const;
 
-/** On the server's pods and their template: the hash of the pod's specification. */
+/** On the server's pods and their template: a hash of what decides about them. */
 export const VERSION_ANNOTATION = `${APP}/version`;
 /** On a namespace that install created, so that uninstall removes it. */
 export const CREATED_ANNOTATION = `${APP}/made-by-install`;
+
+/** Where pods have their first code from: ConfigMaps, or, where those must not contain code, the server's image. */
+export const PROGRAM_SOURCES = ['configmaps', 'image'] as const;
+export type ProgramSource = (typeof PROGRAM_SOURCES)[number];
+/** The folder of the programs in such an image. */
+export const IMAGE_PROGRAMS = '/opt/rollout';
 
 /** `server`: the installation of the server; `worker`: Jobs, pods, and Secrets of batches; `vllm`: a model. */
 export type Component = 'server' | 'worker' | 'vllm';

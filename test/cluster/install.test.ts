@@ -94,7 +94,10 @@ describe('an installation', { timeout: 10 * 60_000 }, () => {
     const changed = await changes('upgrade', '--memory', '1Gi');
     assert.deepEqual(
       Object.entries(changed).filter(([, change]) => change !== 'same'),
-      [[`Deployment ${NAMES.server}`, 'changed']],
+      [
+        [`ConfigMap ${NAMES.options}`, 'changed'],
+        [`Deployment ${NAMES.server}`, 'changed'],
+      ],
     );
     assert.deepEqual((await bench.cluster.get('Secret', NAMES.tokens))?.['data'], tokens?.['data']);
   });
@@ -135,6 +138,7 @@ describe('an installation', { timeout: 10 * 60_000 }, () => {
     await changes('install', '--create-namespace', '--storage', 'pvc', '--timeout', '0', '--image', bench.site.image);
     const kept = await changes('uninstall');
     assert.equal(kept[`PersistentVolumeClaim ${NAMES.volume}`], 'stays');
+    assert.ok(await bench.cluster.get('ConfigMap', NAMES.options), 'a bare install finds the data by its options');
     assert.ok(await bench.cluster.get('PersistentVolumeClaim', NAMES.volume));
     const gone = await changes('uninstall', '--delete-data');
     assert.equal(gone[`PersistentVolumeClaim ${NAMES.volume}`], 'removed');

@@ -9,25 +9,33 @@ import type { InstallOptions } from '../../kubernetes/install/options.ts';
 import { INSTALL_OPTIONS, readInstallOptions } from '../clusterOptions.ts';
 import { type Command, type CommandLine, flag, numberOption, type Outcome, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
+import { image } from './cluster/image.ts';
 
-const ACTIONS = ['install', 'upgrade', 'uninstall', 'render'] as const;
-type Action = (typeof ACTIONS)[number];
+const ACTIONS = ['install', 'upgrade', 'uninstall', 'render', 'image'] as const;
+type Action = Exclude<(typeof ACTIONS)[number], 'image'>;
 
 const TIMEOUT_SECONDS = 300;
 
 export const cluster: Command = {
   name: 'cluster',
-  usage: `${ACTIONS.join('|')} --target NAME`,
+  usage: 'install|upgrade|uninstall|render --target NAME | image --out FOLDER',
   text: [
     'Installs a server in a cluster, upgrades or uninstalls it, or prints its manifests (render).',
     'install can be repeated: options you leave out keep their installed values. upgrade requires an installed server.',
+    'image writes a Dockerfile for an image with the programs, and builds it.',
   ].join('\n'),
   options: {
     'create-namespace': { type: 'boolean', text: 'create the namespace if it does not exist' },
     namespace: { type: 'string', value: 'NAME', text: 'namespace of the manifests if render has no target (default)' },
     ...INSTALL_OPTIONS,
-    as: { type: 'string', value: 'FORM', text: 'render: manifests, or kustomize for a base in the folder of --out' },
-    out: { type: 'string', value: 'FOLDER', text: 'render --as kustomize: folder for the files' },
+    as: {
+      type: 'string',
+      value: 'FORM',
+      text: 'render: manifests; or kustomize, helm: base or chart in the folder of --out',
+    },
+    out: { type: 'string', value: 'FOLDER', text: 'render --as kustomize or helm, image: folder for the files' },
+    tag: { type: 'string', value: 'NAME', text: 'image: also build it with this name' },
+    push: { type: 'boolean', text: 'image: also push it to its registry' },
     'delete-data': { type: 'boolean', text: 'uninstall: also delete the volumes with the trajectories' },
     'dry-run': { type: 'boolean', text: 'only print what would change' },
     timeout: {
@@ -41,6 +49,7 @@ export const cluster: Command = {
     const action = ACTIONS.find((name) => name === word);
     if (action === undefined || more.length > 0)
       throw new StudioError('usage', `usage: rollout cluster ${cluster.usage}`);
+    if (action === 'image') return await image(context, commandLine);
     if (action === 'render' && targetOf(context) === undefined)
       return await print(context, commandLine, textOption(commandLine, 'namespace') ?? 'default');
     const opened = await open(context, commandLine);
@@ -133,15 +142,15 @@ async function print(
   installed?: InstallOptions,
 ): Promise<Outcome> {
   const { serverArchive } = await import('../../kubernetes/install/install.ts');
-  const { MARK, renderKustomize, renderManifests } = await import('../../kubernetes/install/render/render.ts');
-  const form = textOption(commandLine, 'as') ?? 'manifests';
+  const { FORMS, MARK, renderKustomize, renderManifests } = await import('../../kubernetes/install/render/render.ts');
+  const { renderHelm } = await import('../../kubernetes/install/render/helm.ts');
+  const named = textOption(commandLine, 'as') ?? 'manifests';
+  const form = FORMS.find((each) => each === named);
   const out = textOption(commandLine, 'out');
   const options = await readInstallOptions(commandLine, installed);
-  if (form !== 'manifests' && form !== 'kustomize')
-    throw new StudioError('usage', `--as ${form} is unknown. Expected manifests or kustomize.`);
-  if ((form === 'manifests') !== (out === undefined)) {
-    throw new StudioError('usage', '--as kustomize requires --out FOLDER, and --out requires --as kustomize.');
-  }
+  if (form === undefined) throw new StudioError('usage', `--as ${named} is unknown. Expected ${FORMS.join(', ')}.`);
+  if ((form === 'manifests') !== (out === undefined))
+    throw new StudioError('usage', '--as kustomize and --as helm require --out FOLDER, which manifests do not take.');
   const rendering = { options, archive: await serverArchive(), namespace };
   if (out === undefined) {
     const text = renderManifests(rendering);
@@ -150,10 +159,25 @@ async function print(
     return 0;
   }
   const { writeGenerated } = await import('../../kubernetes/install/render/folder.ts');
-  const files = renderKustomize(rendering);
+  const files = form === 'helm' ? renderHelm(rendering) : renderKustomize(rendering);
   await writeGenerated(path.resolve(context.cwd, out), files, MARK);
-  if (context.json) context.printJson({ namespace, files: [...files.keys()] });
-  else context.print(`Wrote ${plural(files.size, 'file')} to ${out}. Apply them with kubectl apply -k ${out}`);
+  if (context.json) {
+    context.printJson({ namespace, files: [...files.keys()] });
+    return 0;
+  }
+  const command =
+    form === 'kustomize'
+      ? `kubectl apply -k ${out}`
+      : options.programs === 'image'
+        ? `helm upgrade --install rollout-studio ${out} --namespace ${namespace}`
+        : `helm template rollout-studio ${out} --namespace ${namespace} | kubectl apply -f -`;
+  context.print(`Wrote ${plural(files.size, 'file')} to ${out}. Apply them with ${command}`);
+  if (form === 'helm' && options.programs !== 'image') {
+    context.log(
+      'helm install cannot store a release of this size (1 MiB at most), because it contains the programs. Argo CD ' +
+        'can use the chart. For helm install, render it with --programs image.',
+    );
+  }
   return 0;
 }
 

@@ -8,7 +8,7 @@ import type { Submission } from '../../config/submission.ts';
 import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import { KINDS } from '../../kubernetes/access/kinds.ts';
 import { type Job, type KubeObject, type OwnerReference, readObject } from '../../kubernetes/access/objects.ts';
-import { batchName, LABEL, labels, selector } from '../../kubernetes/names.ts';
+import { batchName, LABEL, labels, type ProgramSource, selector } from '../../kubernetes/names.ts';
 import { SECRETS_FILE } from '../../kubernetes/programs/workerBootstrap.ts';
 import type { ClusterHost } from '../executor.ts';
 import { BatchNetwork, batchPolicies, policyNames } from './batchNetwork.ts';
@@ -33,6 +33,8 @@ export interface BatchObjectsOptions {
   readonly host: ClusterHost;
   /** sha256 of the programs of workers. */
   readonly programs: string;
+  /** Where workers have their first code from. */
+  readonly programSource?: ProgramSource | undefined;
   /** Image of pods whose batch does not set one. */
   readonly image: string;
   readonly pullPolicy: string | undefined;
@@ -88,7 +90,7 @@ export class BatchObjects {
 
   /** Creates a Job and the objects its pods need. Returns the existing Job if an earlier call created it. */
   async create(plan: NewRound, signal: AbortSignal): Promise<Job> {
-    const { cluster, image, pullPolicy } = this.#options;
+    const { cluster, image, pullPolicy, programSource } = this.#options;
     const { batch, submission, sizing } = plan;
     // Batches of older versions were not checked when they were created.
     requireHarmlessSidecars(submission);
@@ -98,6 +100,7 @@ export class BatchObjects {
     const object = batchJob({
       pinned: (named, policy) => this.pins.of(named, policy),
       tls: this.tls,
+      programs: programSource,
       batch,
       round: plan.round,
       namespace: cluster.namespace,
@@ -140,7 +143,7 @@ export class BatchObjects {
     owner: OwnerReference | undefined,
     signal: AbortSignal,
   ): Promise<void> {
-    const { cluster, host, programs, reconnectSeconds } = this.#options;
+    const { cluster, host, programs, programSource, reconnectSeconds } = this.#options;
     const options = { batch, namespace: cluster.namespace, owner };
     const single = submission.pods?.isolation === 'pod';
     const worker = {
@@ -156,7 +159,7 @@ export class BatchObjects {
     const secrets = await this.#secretsFor(batch, submission, signal);
     await Promise.all([
       this.#limitNetwork(options, submission, secrets, signal),
-      cluster.apply(batchConfigMap(options), { signal }),
+      cluster.apply(batchConfigMap(options, programSource), { signal }),
       cluster.apply(
         batchSecret(options, worker, secrets, sidecarVariables(submission.pods ?? {}), this.#options.authority),
         { signal },

@@ -4,7 +4,7 @@
 import { DEFAULTS } from '../../config/defaults.ts';
 import type { SubmittedPods } from '../../config/submission.ts';
 import type { KubeObject, OwnerReference } from '../../kubernetes/access/objects.ts';
-import { batchLabels, batchName } from '../../kubernetes/names.ts';
+import { batchLabels, batchName, type ProgramSource } from '../../kubernetes/names.ts';
 import {
   AUTHORITY_FILE,
   type PodWorker,
@@ -103,13 +103,16 @@ export interface PodObjectOptions {
   readonly owner: OwnerReference | undefined;
 }
 
-/** Builds the ConfigMap that pods of the batch start with. */
-export function batchConfigMap(options: PodObjectOptions): KubeObject {
+/**
+ * Builds the ConfigMap that pods of the batch start with. `programs` `image`: without code; it then only says that the
+ * batch has objects.
+ */
+export function batchConfigMap(options: PodObjectOptions, programs: ProgramSource = 'configmaps'): KubeObject {
   return {
     apiVersion: 'v1',
     kind: 'ConfigMap',
     metadata: belongingMetadata(options),
-    data: { [BOOTSTRAP_FILE]: WORKER_BOOTSTRAP },
+    ...(programs === 'image' ? {} : { data: { [BOOTSTRAP_FILE]: WORKER_BOOTSTRAP } }),
   };
 }
 

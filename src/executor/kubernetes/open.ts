@@ -41,6 +41,7 @@ export async function openKubernetes(
         host,
         cluster,
         programs: programs.sha,
+        programSource: environment['ROLLOUT_PROGRAMS'] === 'image' ? 'image' : 'configmaps',
         reconnectSeconds: RECONNECT_SECONDS,
         image: environment['ROLLOUT_IMAGE'] ?? DEFAULTS.pods.image,
         pullPolicy: environment['ROLLOUT_PULL_POLICY'],

@@ -1,9 +1,14 @@
 /** Builds the pods of a batch, which pass the pod security level `restricted`. Pure. */
 import { LONG_RUNNING, LONG_RUNNING_ENV } from '../../common/entries.ts';
 import type { SubmittedPods } from '../../config/submission.ts';
-import { batchName, NAMES } from '../../kubernetes/names.ts';
+import { batchName, NAMES, type ProgramSource } from '../../kubernetes/names.ts';
 import { PREPARE_SCRIPT, TOOLS_SCRIPT } from '../../kubernetes/programs/toolsBootstrap.ts';
-import { AUTHORITY_FILE, SECRETS_FILE, WORKER_FILE } from '../../kubernetes/programs/workerBootstrap.ts';
+import {
+  AUTHORITY_FILE,
+  SECRETS_FILE,
+  WORKER_BOOTSTRAP,
+  WORKER_FILE,
+} from '../../kubernetes/programs/workerBootstrap.ts';
 import { CONTAINER_SECURITY, SECRET_MODE, TOOLS_USER, USER } from '../../kubernetes/security/podSecurity.ts';
 import { sidecarContainers } from './sidecarContainers.ts';
 
@@ -47,13 +52,16 @@ export interface PodPlan {
   /** Image for a batch that does not set one. */
   readonly image: string;
   readonly pullPolicy: string | undefined;
+  /** Where the worker has its first code from. */
+  readonly programs?: ProgramSource | undefined;
   /** Whether the Secret has the authority by which workers know the server. */
   readonly tls?: boolean | undefined;
   /** Returns an image with its digest, if that is known. */
   readonly pinned?: ((image: string, pullPolicy: string | undefined) => string) | undefined;
 }
 
-export function podSpec({ batch, pods, image, pullPolicy, pinned = (named) => named, tls = false }: PodPlan): Fields {
+export function podSpec(plan: PodPlan): Fields {
+  const { batch, pods, image, pullPolicy, pinned = (named) => named, tls = false, programs = 'configmaps' } = plan;
   const sidecars = sidecarContainers(pods.sidecars ?? [], batch, pinned);
   const policy = pods.pull_policy ?? pullPolicy;
   const disk = pods.limits?.['ephemeral-storage'] ?? WORK_LIMIT;
@@ -81,9 +89,9 @@ export function podSpec({ batch, pods, image, pullPolicy, pinned = (named) => na
       ...sidecars.containers,
       { ...base, ...toolsContainer(pods) },
     ],
-    containers: [{ ...base, ...workerContainer(pods, tls) }],
+    containers: [{ ...base, ...workerContainer(pods, tls, programs) }],
     volumes: [
-      { name: 'bootstrap', configMap: { name: batchName(batch) } },
+      ...(programs === 'image' ? [] : [{ name: 'bootstrap', configMap: { name: batchName(batch) } }]),
       {
         name: 'config',
         secret: {
@@ -115,12 +123,21 @@ function prepareContainer(pods: SubmittedPods): Fields {
   };
 }
 
-function workerContainer(pods: SubmittedPods, tls: boolean): Fields {
+function workerContainer(pods: SubmittedPods, tls: boolean, programs: ProgramSource): Fields {
   return {
     name: WORKER,
     command: [
-      ...['node', ...LONG_RUNNING, `${FOLDERS.bootstrap}/${BOOTSTRAP_FILE}`, FOLDERS.config, FOLDERS.own],
-      ...[FOLDERS.programs, `${FOLDERS.work}/${DIRECTORIES}`, `${FOLDERS.socket}/${SOCKET_FILE}`],
+      ...['node', ...LONG_RUNNING],
+      ...(programs === 'image'
+        ? ['--input-type=module', '--eval', WORKER_BOOTSTRAP]
+        : [`${FOLDERS.bootstrap}/${BOOTSTRAP_FILE}`]),
+      ...[
+        FOLDERS.config,
+        FOLDERS.own,
+        FOLDERS.programs,
+        `${FOLDERS.work}/${DIRECTORIES}`,
+        `${FOLDERS.socket}/${SOCKET_FILE}`,
+      ],
     ],
     env: [
       { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
@@ -133,7 +150,7 @@ function workerContainer(pods: SubmittedPods, tls: boolean): Fields {
     ...workerResources(pods),
     securityContext: securityOf(USER),
     volumeMounts: [
-      { name: 'bootstrap', mountPath: FOLDERS.bootstrap, readOnly: true },
+      ...(programs === 'image' ? [] : [{ name: 'bootstrap', mountPath: FOLDERS.bootstrap, readOnly: true }]),
       { name: 'config', mountPath: FOLDERS.config, readOnly: true },
       { name: 'own', mountPath: FOLDERS.own },
       { name: 'tmp', mountPath: '/tmp' },

@@ -5,7 +5,7 @@ import type { Kind } from '../access/kinds.ts';
 import type { KubeObject } from '../access/objects.ts';
 import { hasDigest, withDigest } from '../images/imageDigest.ts';
 import { AUTHORITY_KEYS, type Component, CREATED_ANNOTATION, labels, selector, TOKEN_KEYS } from '../names.ts';
-import { type Archive, pack } from '../programs/archive.ts';
+import { type Archive, type ProgramFile, pack } from '../programs/archive.ts';
 import { pageFiles, programFiles, SERVER_PROGRAMS } from '../programs/collect.ts';
 import { podSecurityLabels } from '../security/podSecurity.ts';
 import { newAuthoritySecret } from '../tls/authority.ts';
@@ -43,8 +43,13 @@ const PRUNED: readonly Kind[] = ['Deployment', 'Service', 'ConfigMap', 'NetworkP
 
 /** Packs everything of this installation that pods run. */
 export async function serverArchive(): Promise<Archive> {
+  return await pack(await serverFiles());
+}
+
+/** Returns the files of this installation that pods run. */
+export async function serverFiles(): Promise<ProgramFile[]> {
   const [programs, pages] = await Promise.all([programFiles(SERVER_PROGRAMS), pageFiles()]);
-  return await pack([...programs, ...pages]);
+  return [...programs, ...pages];
 }
 
 /** Installs the server, or upgrades the one that exists. */

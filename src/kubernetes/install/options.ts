@@ -1,7 +1,7 @@
 /** Options of an installation. A ConfigMap keeps them (stored.ts), so that an upgrade changes only those it names. */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
-import { SERVER_PORT, TLS_PORT } from '../names.ts';
+import { PROGRAM_SOURCES, SERVER_PORT, TLS_PORT } from '../names.ts';
 import { parseAllowed } from '../network/peers.ts';
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from '../security/podSecurity.ts';
 import { parseStorage } from './storage.ts';
@@ -23,6 +23,8 @@ const allowed = z.string().superRefine((text, context) => {
 });
 /** A DNS subdomain. */
 const secretName = z.string().regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'a name of a Secret');
+/** The stock image, which the programs are unpacked in, or added to. */
+export const DEFAULT_IMAGE = 'node:24-slim';
 const oneOrMore = z.number().int().min(1);
 
 /** A model that vLLM serves next to the server. */
@@ -58,8 +60,10 @@ export type VllmInput = z.input<typeof vllmOptions>;
 
 export const installOptions = z.object({
   /** Image of the server's pod, and of workers whose batch names none: anything with Node 22.19 or newer. */
-  image: z.string().min(1).default('node:24-slim'),
+  image: z.string().min(1).default(DEFAULT_IMAGE),
   pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).default('IfNotPresent'),
+  /** Where the programs are: in ConfigMaps, or in the image, as `rollout cluster image` builds it. */
+  programs: z.enum(PROGRAM_SOURCES).default('configmaps'),
   /** Secret with the credentials of the images' registry. */
   pullSecret: z.string().optional(),
   /** Secret of others with the client tokens, keys `full` and `read`. undefined: install creates one. */
@@ -107,6 +111,11 @@ export function resolveOptions(input: InstallInput, installed?: InstallOptions):
     );
   }
   const options = parsed.data;
+  if (options.programs === 'image' && options.image === DEFAULT_IMAGE) {
+    throw new StudioError('usage', `The image ${DEFAULT_IMAGE} does not contain the programs.`, {
+      hint: 'Build one with rollout cluster image, and name it with --image.',
+    });
+  }
   if (options.replicas > 1 && parseStorage(options.storage).kind !== 'postgres') {
     throw new StudioError('usage', 'Several servers need one database: use --replicas with --storage postgres:SECRET.');
   }

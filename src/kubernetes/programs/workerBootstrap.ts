@@ -1,9 +1,10 @@
 /**
- * The script that a worker's container starts: `node bootstrap.mjs CONFIG WORK [PROGRAMS SHARED SOCKET]`. Fetches the
- * worker's programs from the server by their hash, unpacks them, and continues as the worker. `CONFIG` holds
- * `worker.json` and, if the batch has secrets, `secrets.json`; it reads `worker.json` again before each attempt, since
- * an upgraded server has other programs. `PROGRAMS`, `SHARED`, and `SOCKET`, which the container of the tools has, too:
- * the folders of programs and of working directories, and the socket of the tool server.
+ * The script that a worker's container starts: `node bootstrap.mjs CONFIG WORK [PROGRAMS SHARED SOCKET]`, or `node
+ * --input-type=module --eval SCRIPT CONFIG …`. Fetches the worker's programs from the server by their hash, unpacks
+ * them, and continues as the worker. `CONFIG` holds `worker.json` and, if the batch has secrets, `secrets.json`; it
+ * reads `worker.json` again before each attempt, since an upgraded server has other programs. `PROGRAMS`, `SHARED`, and
+ * `SOCKET`, which the container of the tools has, too: the folders of programs and of working directories, and the
+ * socket of the tool server.
  *
  * Exit codes: 2 it will never work (Node is too old, the token is invalid), 3 another pod may succeed.
  */
@@ -45,7 +46,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 
-const [folder, work, programsFolder, shared, socket] = process.argv.slice(2);
+// As a text of --eval, in clusters that allow no code in ConfigMaps, it has no file among its arguments.
+const evaluated = process.execArgv.indexOf('--input-type=module');
+const options = evaluated < 0 ? process.execArgv : process.execArgv.slice(0, evaluated);
+const [folder, work, programsFolder, shared, socket] = process.argv.slice(evaluated < 0 ? 2 : 1);
 const signals = ['SIGTERM', 'SIGINT'];
 const stopped = () => end(3, 'Stopped before the worker ran.');
 for (const signal of signals) process.on(signal, stopped);
@@ -113,9 +117,11 @@ writeFileSync(written, JSON.stringify({
 for (const signal of signals) process.off(signal, stopped);
 const file = path.join(home, 'dist', 'worker.mjs');
 if (process.pid === 1 && existsSync(SHELL)) {
-  const command = [process.execPath, ...process.execArgv, file, written];
+  const command = [process.execPath, ...options, file, written];
   process.execve(SHELL, [SHELL, '-c', FIRST_PROCESS, SHELL, ...command], process.env);
 }
+// Processes that it starts would inherit --eval.
+if (evaluated >= 0) process.execve(process.execPath, [process.execPath, ...options, file, written], process.env);
 process.argv.splice(1, process.argv.length, file, written);
 await import(pathToFileURL(file).href);
 `;

@@ -20,6 +20,11 @@ export class Kit {
     this.#state = process.env['ROLLOUT_K8S_DIR'] ?? path.join(os.tmpdir(), 'rollout-k8s');
   }
 
+  /** Its kubectl. */
+  get kubectl(): string {
+    return path.join(this.#state, 'bin', 'kubectl');
+  }
+
   /** E.g. `kube-apiserver`, `kubelet-2`. */
   process(name: string, action: 'pause' | 'resume' | 'kill' | 'start'): void {
     run(path.join(this.#folder, 'process'), [name, action]);

@@ -5,14 +5,12 @@ import { filesAt } from '../../../client/submitFile.ts';
 import { isMissing, StudioError } from '../../../common/errors.ts';
 import { loadWorld } from '../../../config/load.ts';
 import { problemsError } from '../../../config/source/problem.ts';
-import { findProgram } from '../../../tools/findProgram.ts';
 import { imageRecipe, isRecipe } from '../../../tools/python/imageRecipe.ts';
 import { type CommandLine, type Outcome, textOption } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { BUILDERS, builderName } from '../../imageBuilder.ts';
 
 const FILE = 'Dockerfile';
-/** Programs that build images; all have the same commands. */
-const BUILDERS = ['docker', 'podman', 'buildah'] as const;
 
 /** Writes the recipe to the folder of `--out`, or prints it. Throws StudioError for a world that needs no image. */
 export async function image(context: Context, world: string, commandLine: CommandLine): Promise<Outcome> {
@@ -58,10 +56,10 @@ function nextSteps(
   provides: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): string {
-  const builder = BUILDERS.find((each) => findProgram([each], env) !== undefined);
+  const builder = builderName(env);
   const tag = `REGISTRY/${name.toLowerCase()}-world:1`;
   return [
-    `${builder === undefined ? 'On a machine with Docker, Podman, or Buildah, build' : 'Build'} the image, and ` +
+    `${builder === undefined ? 'With Docker, Podman, Buildah, or nerdctl, build' : 'Build'} the image, and ` +
       'push it to a registry from which the nodes of your cluster pull:',
     ...(out === undefined ? [`  rollout world image … --out FOLDER`] : []),
     `  ${builder ?? BUILDERS[0]} build --tag ${tag} ${out ?? 'FOLDER'}`,

@@ -16,12 +16,12 @@ import { claimOf } from './volumes.ts';
 
 /** Returns all objects but the namespace and the Secret with the client tokens, which are created once. */
 export function manifests(options: InstallOptions, archive: Archive, namespace: string): KubeObject[] {
-  const programs = programMaps(archive, namespace);
+  const programs = options.programs === 'image' ? undefined : programMaps(archive, namespace);
   return [
     ...rights(options, namespace),
     ...admissionPolicies(namespace),
     ...networkPolicies(options, namespace),
-    ...programs.objects,
+    ...(programs?.objects ?? []),
     optionsMap(options, namespace),
     ...claimOf(
       NAMES.volume,

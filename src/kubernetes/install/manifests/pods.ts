@@ -29,5 +29,6 @@ export function secretEnv(name: string, secret: string, key: string): Readonly<R
 }
 
 export function fieldEnv(name: string, fieldPath: string): Readonly<Record<string, unknown>> {
-  return { name, valueFrom: { fieldRef: { fieldPath } } };
+  // With the default for the version: both are one field, which two ways to apply it would otherwise dispute.
+  return { name, valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath } } };
 }

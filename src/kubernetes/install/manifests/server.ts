@@ -1,8 +1,11 @@
 /** Builds the server's Deployment, and the Service by which pods find it. */
 import { LONG_RUNNING_ENV, SERVER_OPTIONS } from '../../../common/entries.ts';
-import { hashOf } from '../../../common/hash.ts';
+import { sha256Hex } from '../../../common/hash.ts';
+import { canonicalJson } from '../../../common/json.ts';
+import { PRODUCT } from '../../../common/product.ts';
 import type { KubeObject } from '../../access/objects.ts';
 import {
+  IMAGE_PROGRAMS,
   labels,
   NAMES,
   SERVER_PORT_NAME,
@@ -33,11 +36,10 @@ const DATABASE = 'ROLLOUT_STORE';
 /** How long the server may take to end: workers release their rollouts, and everything is written. */
 const GRACE_SECONDS = 60;
 
-export function serverDeployment(
-  options: InstallOptions,
-  programs: Pick<ProgramMaps, 'sources' | 'sha'>,
-  namespace: string,
-): KubeObject {
+/** The ConfigMaps with the programs; undefined: they are in the image. */
+type ServerPrograms = Pick<ProgramMaps, 'sources' | 'sha'> | undefined;
+
+export function serverDeployment(options: InstallOptions, programs: ServerPrograms, namespace: string): KubeObject {
   const selected = labels('server');
   const spec = podSpec(options, programs, namespace);
   const sqlite = parseStorage(options.storage).kind !== 'postgres';
@@ -54,12 +56,22 @@ export function serverDeployment(
       template: {
         metadata: {
           labels: selected,
-          annotations: { [VERSION_ANNOTATION]: hashOf(spec).slice(0, 12), ...scraped(options.port) },
+          annotations: { [VERSION_ANNOTATION]: serverVersion(options, programs?.sha), ...scraped(options.port) },
         },
         spec,
       },
     },
   });
+}
+
+/** Returns a short hash of what decides about the pods of the server. `sha`: of the programs in ConfigMaps. */
+export function serverVersion(options: InstallOptions, sha: string | undefined): string {
+  return sha256Hex(`${versionHead(sha)}${canonicalJson(options)}`).slice(0, 12);
+}
+
+/** Returns what is hashed before the options. */
+export function versionHead(sha: string | undefined): string {
+  return `${PRODUCT} ${sha ?? 'image'} `;
 }
 
 /** Returns the annotations by which a Prometheus of the cluster finds pods to scrape. */
@@ -82,7 +94,7 @@ export function serverService(options: InstallOptions, namespace: string): KubeO
 
 function podSpec(
   options: InstallOptions,
-  programs: Pick<ProgramMaps, 'sources' | 'sha'>,
+  programs: ServerPrograms,
   namespace: string,
 ): Readonly<Record<string, unknown>> {
   const storage = parseStorage(options.storage);
@@ -96,9 +108,9 @@ function podSpec(
     ...(storage.kind === 'hostPath'
       ? { initContainers: [folderOwner(options.image, options.pullPolicy, 'store', STORE)] }
       : {}),
-    containers: [container(options, programs.sha, namespace, store !== undefined)],
+    containers: [container(options, programs?.sha, namespace, store !== undefined)],
     volumes: [
-      { name: 'programs', projected: { sources: programs.sources } },
+      ...(programs === undefined ? [] : [{ name: 'programs', projected: { sources: programs.sources } }]),
       {
         name: TOKENS_VOLUME,
         secret: {
@@ -124,7 +136,7 @@ function podSpec(
 
 function container(
   options: InstallOptions,
-  sha: string,
+  sha: string | undefined,
   namespace: string,
   folder: boolean,
 ): Readonly<Record<string, unknown>> {
@@ -134,7 +146,13 @@ function container(
     name: 'server',
     image: options.image,
     imagePullPolicy: options.pullPolicy,
-    command: ['node', ...SERVER_OPTIONS, `${PROGRAMS}/bootstrap.mjs`, PROGRAMS, `${WORK}/programs`, sha, 'server'],
+    command: [
+      'node',
+      ...SERVER_OPTIONS,
+      ...(sha === undefined
+        ? [`${IMAGE_PROGRAMS}/dist/server.mjs`]
+        : [`${PROGRAMS}/bootstrap.mjs`, PROGRAMS, `${WORK}/programs`, sha, 'server']),
+    ],
     args: [
       ...(storage.kind === 'postgres' ? [] : ['--store', STORE]),
       '--host',
@@ -169,6 +187,7 @@ function container(
       fieldEnv('ROLLOUT_POD', 'metadata.name'),
       { name: 'ROLLOUT_IMAGE', value: options.image },
       { name: 'ROLLOUT_PULL_POLICY', value: options.pullPolicy },
+      ...(sha === undefined ? [{ name: 'ROLLOUT_PROGRAMS', value: options.programs }] : []),
       { name: 'HOME', value: WORK },
       { name: 'TMPDIR', value: WORK },
       ...Object.entries(LONG_RUNNING_ENV).map(([name, value]) => ({ name, value })),
@@ -187,7 +206,7 @@ function container(
     // The end of the log, if the container wrote no message.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     volumeMounts: [
-      { name: 'programs', mountPath: PROGRAMS, readOnly: true },
+      ...(sha === undefined ? [] : [{ name: 'programs', mountPath: PROGRAMS, readOnly: true }]),
       { name: TOKENS_VOLUME, mountPath: TOKENS, readOnly: true },
       { name: 'authority', mountPath: AUTHORITY, readOnly: true },
       { name: 'work', mountPath: WORK },

@@ -113,6 +113,21 @@ describe('an installation', () => {
     assert.deepEqual(mounted, pod.volumes.map((volume) => volume['name']).sort());
   });
 
+  test('has no code in ConfigMaps where the programs are in the image', () => {
+    const objects = create({ programs: 'image', image: 'r/rollout:1' });
+    assert.deepEqual(
+      objects.filter(({ kind }) => kind === 'ConfigMap').map(({ metadata }) => metadata.name),
+      ['rollout-studio-options'],
+    );
+    const pod = specOf(objects).template.spec;
+    const [container] = pod.containers;
+    assert.deepEqual(container.command.slice(-1), ['/opt/rollout/dist/server.mjs']);
+    assert.equal(container.env.find(({ name }) => name === 'ROLLOUT_PROGRAMS')?.value, 'image');
+    assert.ok(!pod.volumes.some((volume) => volume['name'] === 'programs'));
+    assert.ok(!container.volumeMounts.some(({ name }) => name === 'programs'));
+    assert.throws(() => create({ programs: 'image' }), { code: 'usage', message: /does not contain the programs/ });
+  });
+
   test('takes tokens and authority from Secrets that others manage', () => {
     const secrets = (input: InstallInput): unknown[] =>
       (server(input).volumes as { name: string; secret?: { secretName: string } }[]).flatMap(({ name, secret }) =>

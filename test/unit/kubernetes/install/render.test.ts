@@ -10,6 +10,7 @@ import type { KubeObject } from '../../../../src/kubernetes/access/objects.ts';
 import { manifests } from '../../../../src/kubernetes/install/manifests/all.ts';
 import { resolveOptions } from '../../../../src/kubernetes/install/options.ts';
 import { writeGenerated } from '../../../../src/kubernetes/install/render/folder.ts';
+import { renderHelm } from '../../../../src/kubernetes/install/render/helm.ts';
 import { MARK, renderKustomize, renderManifests } from '../../../../src/kubernetes/install/render/render.ts';
 
 const options = resolveOptions({ vllm: { model: 'org/model', cache: 'pvc' }, allowEgress: ['0.0.0.0/0:443'] });
@@ -73,4 +74,16 @@ test('generated files replace those of an earlier run, and no others', async (co
     message: /server\.yaml exists, and was not generated/,
   });
   assert.doesNotMatch(readFileSync(path.join(out, 'options.yaml'), 'utf8'), /9000/);
+});
+
+test('a chart is written over the chart of an earlier run', async (context) => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-render-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  const write = (input: Parameters<typeof resolveOptions>[0]) =>
+    writeGenerated(folder, renderHelm({ ...rendering, options: resolveOptions(input) }), MARK);
+  await write({ vllm: { model: 'org/model' } });
+  assert.ok(readdirSync(path.join(folder, 'templates')).includes('vllm.yaml'));
+  await write({ port: 9000 });
+  assert.ok(!readdirSync(path.join(folder, 'templates')).includes('vllm.yaml'));
+  assert.match(readFileSync(path.join(folder, 'values.yaml'), 'utf8'), /^port: 9000$/m);
 });

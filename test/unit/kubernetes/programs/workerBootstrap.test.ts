@@ -13,7 +13,8 @@ import { WORKER_BOOTSTRAP } from '../../../../src/kubernetes/programs/workerBoot
 const WORKER = `import { readFileSync } from 'node:fs';
 import { text } from './chunks/part.mjs';
 const config = JSON.parse(readFileSync(process.argv[2], 'utf8'));
-console.log(JSON.stringify({ text, args: process.argv.length, config, home: process.env.HOME }));
+const options = process.execArgv;
+console.log(JSON.stringify({ text, args: process.argv.length, config, home: process.env.HOME, options }));
 `;
 const ARCHIVE = await pack([
   { path: 'dist/worker.mjs', bytes: Buffer.from(WORKER) },
@@ -69,6 +70,8 @@ async function run(
     onRequest?: (kill: () => void) => void;
     /** Command that runs it. */
     within?: readonly string[];
+    /** Passes it as a text, as pods do that have no code in ConfigMaps. */
+    evaluated?: boolean;
   } = {},
 ): Promise<BootstrapResult> {
   const folder = await mkdtemp(path.join(tmpdir(), 'bootstrap-'));
@@ -103,7 +106,11 @@ async function run(
     }),
   );
   if (options.secrets !== undefined) await writeFile(path.join(folder, 'secrets.json'), options.secrets);
-  const command = [process.execPath, path.join(folder, 'bootstrap.mjs'), folder, work];
+  const script =
+    options.evaluated === true
+      ? ['--input-type=module', '--eval', WORKER_BOOTSTRAP]
+      : [path.join(folder, 'bootstrap.mjs')];
+  const command = [process.execPath, '--max-semi-space-size=16', ...script, folder, work];
   const [program = '', ...args] = [...(options.within ?? []), ...command];
   const child = spawn(program, args, {
     env: { ...process.env, ...POD, HOME: path.join(work, 'home'), TMPDIR: path.join(work, 'tmp') },
@@ -148,6 +155,18 @@ describe('the bootstrap of a worker pod', () => {
       interrupted_exit: 3,
       stop_seconds: 10,
     });
+  });
+
+  it('may be a text of the command, of which the worker inherits nothing', async (context) => {
+    const { code, out } = await run(context, [gives], { evaluated: true });
+    const { text, args, config, options } = JSON.parse(out) as {
+      text: string;
+      args: number;
+      config: { worker: string };
+      options: string[];
+    };
+    assert.deepEqual([code, text, args, config.worker], [0, 'hello', 3, 'pod-1']);
+    assert.deepEqual(options, ['--max-semi-space-size=16']);
   });
 
   it('tries the next server if the first is down, and passes both on', async (context) => {

@@ -1,0 +1,139 @@
+/** An installation by other tools: kubectl applies what `render` writes, and prunes it; programs come by an image. */
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { after, before, describe, it } from 'node:test';
+import { parseAllDocuments } from 'yaml';
+import type { KubeObject } from '../../src/kubernetes/access/objects.ts';
+import { batchLabels, NAMES, selector } from '../../src/kubernetes/names.ts';
+import { newAuthoritySecret } from '../../src/kubernetes/tls/authority.ts';
+import { steady } from './support/batches.ts';
+import { ClusterBench, until } from './support/clusterBench.ts';
+import { makeProgramsImage } from './support/programsImage.ts';
+
+const TOKENS = 'tokens-of-others';
+/** A server starts in some seconds, unless the machine is busy. */
+const START_MS = 300_000;
+const IMAGE = 'localhost/rollout-programs:test';
+
+describe('an installation by kubectl', { timeout: 10 * 60_000 }, () => {
+  let bench: ClusterBench;
+  before(async () => {
+    bench = await ClusterBench.open('gitops');
+    await bench.cluster.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: bench.namespace } });
+  });
+  after(() => bench.close());
+
+  function kubectl(...args: string[]): string {
+    const { kit, kubeconfig } = bench.site;
+    const done = spawnSync(kit?.kubectl ?? 'kubectl', ['--kubeconfig', kubeconfig, ...args], {
+      encoding: 'utf8',
+      maxBuffer: 1 << 26,
+    });
+    assert.equal(done.status, 0, `kubectl ${args.join(' ')}: ${done.stderr}`);
+    return done.stdout;
+  }
+
+  async function rollout(...args: string[]): Promise<string> {
+    const ran = await bench.rollout(...args);
+    assert.equal(ran.code, 0, ran.stderr);
+    return ran.stdout;
+  }
+
+  const plain = (): string => bench.workspace.path('rollouts.yaml');
+  const base = (): string => bench.workspace.path('base');
+  const ready = () =>
+    until(
+      'the server is ready',
+      async () => {
+        const deployment = await bench.cluster.get('Deployment', NAMES.server);
+        return (deployment?.status?.availableReplicas ?? 0) > 0;
+      },
+      START_MS,
+    );
+
+  it('has the objects of install, however they are rendered', async () => {
+    const options = [...bench.site.arguments, '--tokens-secret', TOKENS];
+    writeFileSync(plain(), await rollout('cluster', 'render', ...options));
+    await rollout('cluster', 'render', '--as', 'kustomize', '--out', base(), ...options);
+    assert.deepEqual(byName(kubectl('kustomize', base())), byName(readFileSync(plain(), 'utf8')));
+  });
+
+  it('waits for no Secret that others have not made', async () => {
+    const ran = await bench.rollout('cluster', 'install', ...bench.site.arguments, '--tokens-secret', TOKENS);
+    assert.equal(ran.code, 2, ran.stderr);
+    assert.match(ran.stderr, /The Secret tokens-of-others with the client tokens does not exist .*keys full and read/);
+  });
+
+  it('is applied once; each further apply changes nothing', async () => {
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: TOKENS } };
+    await bench.cluster.create({ ...secret, stringData: { full: 'f'.repeat(64), read: 'r'.repeat(64) } });
+    await bench.cluster.create(newAuthoritySecret(bench.namespace));
+    kubectl('apply', '-f', plain());
+    const again = `${kubectl('apply', '-f', plain())}${kubectl('apply', '-k', base())}`.trim().split('\n');
+    assert.deepEqual(
+      again.filter((line) => !line.endsWith(' unchanged')),
+      [],
+    );
+    kubectl('apply', '--server-side', '-f', plain());
+    const install = JSON.parse(await rollout('cluster', 'install', '--dry-run', '--json')) as {
+      changes: { kind: string; name: string; change: string }[];
+    };
+    assert.deepEqual(
+      install.changes.filter(({ change }) => change !== 'same'),
+      [],
+      'install finds the options, and would apply the same',
+    );
+    await ready();
+  });
+
+  it('keeps running Jobs when its Deployment is pruned, and adopts them when it is applied again', async () => {
+    const batch = await bench.workspace.launch('pruned', steady(bench.site, { tasks: 6, steps: 8 }));
+    const jobs = async (): Promise<(string | undefined)[]> =>
+      (await bench.cluster.list('Job', { labels: selector(batchLabels(batch)) })).map(({ metadata }) => metadata.uid);
+    await bench.workspace.waitForRows(batch, (rows) => rows.some(({ state }) => state === 'running'));
+    const before = await jobs();
+    assert.equal(before.length, 1);
+    kubectl('delete', 'deployment', NAMES.server, '-n', bench.namespace, '--cascade=foreground');
+    assert.deepEqual(await jobs(), before);
+    assert.ok((await bench.workers(batch)).length > 0, 'its pods run');
+    kubectl('apply', '-f', plain());
+    await ready();
+    await bench.assertSettledOnce(batch, 6);
+    assert.deepEqual(await jobs(), before);
+    const secret = await bench.cluster.get('Secret', TOKENS);
+    assert.equal(Buffer.from(secret?.data?.['read'] ?? '', 'base64').toString(), 'r'.repeat(64));
+    assert.equal(await bench.cluster.get('Secret', NAMES.tokens), undefined);
+  });
+
+  it('runs without code in ConfigMaps', async (test) => {
+    const { kit, nodes } = bench.site;
+    if (kit === undefined) {
+      test.skip('the nodes cannot pull an image of this machine');
+      return;
+    }
+    const folder = bench.workspace.path('image');
+    await rollout('cluster', 'image', '--out', folder);
+    makeProgramsImage(kit, IMAGE, folder);
+    try {
+      kubectl('delete', 'deployment', NAMES.server, '-n', bench.namespace, '--cascade=foreground');
+      await rollout('cluster', 'upgrade', '--programs', 'image', '--image', IMAGE, '--timeout', '0');
+      await ready();
+      const batch = await bench.workspace.launch('image', steady(bench.site, { tasks: 2, steps: 2 }));
+      await bench.assertSettledOnce(batch, 2);
+      const maps = await bench.cluster.list('ConfigMap');
+      assert.deepEqual(
+        maps.filter(({ metadata, data }) => metadata.name !== 'kube-root-ca.crt' && data !== undefined),
+        maps.filter(({ metadata }) => metadata.name === NAMES.options),
+      );
+      assert.ok(maps.every(({ binaryData }) => binaryData === undefined));
+    } finally {
+      for (const node of nodes) kit.image(node, 'rm', IMAGE);
+    }
+  });
+});
+
+function byName(text: string): Record<string, KubeObject> {
+  const objects = parseAllDocuments(text).map((document) => document.toJS() as KubeObject);
+  return Object.fromEntries(objects.map((object) => [`${object.kind} ${object.metadata.name}`, object]));
+}

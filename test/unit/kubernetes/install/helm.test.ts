@@ -1,0 +1,175 @@
+/**
+ * The chart: with any values, its objects are those that `install` applies with these options. The templates use so
+ * little of Helm's language that the test evaluates it itself.
+ */
+import assert from 'node:assert/strict';
+import { createHash, randomBytes } from 'node:crypto';
+import { describe, test } from 'node:test';
+import { parse, parseAllDocuments } from 'yaml';
+import { canonicalJson, type Json } from '../../../../src/common/json.ts';
+import type { KubeObject } from '../../../../src/kubernetes/access/objects.ts';
+import { manifests } from '../../../../src/kubernetes/install/manifests/all.ts';
+import { type InstallInput, resolveOptions } from '../../../../src/kubernetes/install/options.ts';
+import { renderHelm } from '../../../../src/kubernetes/install/render/helm.ts';
+import { MARK } from '../../../../src/kubernetes/install/render/render.ts';
+
+type Values = Record<string, Json>;
+
+const archive = { sha: 'a'.repeat(64), packed: randomBytes(200_000) };
+
+function chart(input: InstallInput): Map<string, string> {
+  return renderHelm({ options: resolveOptions(input), archive, namespace: 'rendered' });
+}
+
+/** Returns the objects of `helm template --namespace`, by kind and name. */
+function objectsOf(files: ReadonlyMap<string, string>, namespace: string, more: Values = {}): Record<string, unknown> {
+  const values = merged(parse(files.get('values.yaml') ?? '') as Values, more);
+  const parts = new Map(
+    Array.from(
+      (files.get('templates/_parts.tpl') ?? '').matchAll(/\{\{- define "([^"]+)" -\}\}([^]*?)\{\{- end -\}\}/g),
+      ([, name = '', text = '']) => [name, text.trim()],
+    ),
+  );
+  const found = [...files].flatMap(([name, text]) =>
+    name.startsWith('templates/') && name.endsWith('.yaml')
+      ? parseAllDocuments(expand(text, { values, namespace, parts })).map((document) => document.toJS() as KubeObject)
+      : [],
+  );
+  return byName(found);
+}
+
+interface Scope {
+  readonly values: Values;
+  readonly namespace: string;
+  readonly parts: ReadonlyMap<string, string>;
+}
+
+/** Expands a template. */
+function expand(text: string, scope: Scope): string {
+  return text.replaceAll(/\{\{-? (.*?) -?\}\}/g, (_, pipeline: string) => String(evaluate(pipeline, scope)));
+}
+
+/** Evaluates functions joined by `|`. */
+function evaluate(pipeline: string, scope: Scope): unknown {
+  return pipeline.split(' | ').reduce<unknown[]>((last, call) => [apply(words(call), last, scope)], [])[0];
+}
+
+function words(call: string): string[] {
+  return call.match(/\((?:[^()]*)\)|"(?:[^"\\]|\\.)*"|\S+/g) ?? [];
+}
+
+function apply([name = '', ...rest]: string[], last: unknown[], scope: Scope): unknown {
+  const given = [
+    ...rest.map((word) => apply(word.startsWith('(') ? words(word.slice(1, -1)) : [word], [], scope)),
+    ...last,
+  ];
+  const [first] = given;
+  switch (name) {
+    case 'toJson':
+    case 'toRawJson':
+      return canonicalJson(first);
+    case 'int':
+      return Number(first);
+    case 'include':
+      return expand(scope.parts.get(String(first)) ?? assert.fail(String(first)), scope);
+    case 'printf':
+      return given.slice(1).join('');
+    case 'sha256sum':
+      return createHash('sha256').update(String(first)).digest('hex');
+    case 'trunc':
+      return String(given[1]).slice(0, Number(first));
+    case '.Release.Namespace':
+      return scope.namespace;
+    case '.':
+      return scope;
+    default:
+      if (/^(".*"|\d+)$/s.test(name)) return JSON.parse(name);
+      assert.match(name, /^\.Values\./);
+      return name
+        .slice('.Values.'.length)
+        .split('.')
+        .reduce<unknown>((value, key) => (value as Values)[key], scope.values);
+  }
+}
+
+function merged(values: Values, more: Values): Values {
+  const result = { ...values };
+  for (const [name, value] of Object.entries(more)) {
+    const before = result[name];
+    result[name] = isMap(before) && isMap(value) ? merged(before, value) : value;
+  }
+  return result;
+}
+
+function isMap(value: Json | undefined): value is Values {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function byName(objects: readonly KubeObject[]): Record<string, unknown> {
+  return Object.fromEntries(objects.map((object) => [`${object.kind} ${object.metadata.name}`, object]));
+}
+
+function installed(input: InstallInput, namespace: string): Record<string, unknown> {
+  return byName(manifests(resolveOptions(input), archive, namespace));
+}
+
+const everything: InstallInput = {
+  pullSecret: 'registry',
+  tokensSecret: 'tokens',
+  authoritySecret: 'issuer',
+  advertise: 'https://rollouts.example.org,https://other.example.org',
+  allowHosts: ['rollouts.example.org', 'a {{ b }} c'],
+  storage: 'postgres:db/dsn',
+  replicas: 2,
+  otlp: 'http://collector.observability:4318',
+  allowEgress: ['0.0.0.0/0:443', 'namespace:models:8000'],
+  vllm: { model: 'org/model', gpus: 2, tokenSecret: 'hub', toolParser: 'hermes', arguments: ['--max-model-len', '9'] },
+};
+
+describe('a chart', () => {
+  for (const [name, input] of Object.entries<InstallInput>({
+    'with defaults': {},
+    'with all options': everything,
+    'with a model on a volume': { storage: 'hostPath:/data', vllm: { model: 'm', cache: 'pvc:fast', replicas: 2 } },
+    'with the programs in the image': { programs: 'image', image: 'registry.example.org/rollout-studio:1' },
+  })) {
+    test(`${name} has the objects of install`, () => {
+      assert.deepEqual(objectsOf(chart(input), 'team'), installed(input, 'team'));
+    });
+  }
+
+  test('with other values has the objects of install with these options', () => {
+    const values = {
+      image: 'registry.example.org/node:24 "quoted" <&>',
+      memory: '3Gi',
+      port: 9000,
+      tlsPort: 9443,
+      replicas: 5,
+      tokensSecret: 'others',
+      vllm: { image: 'vllm:2', replicas: 3, queue: 64 },
+    };
+    const options = { ...everything, ...values, vllm: { ...everything.vllm, ...values.vllm } } as InstallInput;
+    assert.deepEqual(objectsOf(chart(everything), 'other', values), installed(options, 'other'));
+    assert.notDeepEqual(objectsOf(chart(everything), 'other'), installed(options, 'other'));
+  });
+
+  test('refuses values that would have no effect', () => {
+    const files = chart({});
+    const schema = JSON.parse(files.get('values.schema.json') ?? '') as {
+      additionalProperties: boolean;
+      properties: Record<string, unknown>;
+    };
+    assert.equal(schema.additionalProperties, false);
+    assert.deepEqual(
+      [...Object.keys(schema.properties)].sort(),
+      ['global', ...Object.keys(parse(files.get('values.yaml') ?? '') as object)].sort(),
+    );
+    // Several servers need PostgreSQL, which decides about other parts of the objects.
+    assert.ok(!('replicas' in schema.properties));
+    assert.ok('replicas' in (parse(chart(everything).get('values.yaml') ?? '') as object));
+  });
+
+  test('has only files that a later run replaces', () => {
+    for (const [name, text] of chart(everything)) assert.ok(text.slice(0, 100).includes(MARK), name);
+  });
+});
