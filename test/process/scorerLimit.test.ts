@@ -26,6 +26,11 @@ async function unscored(
   const { report, stderr } = await bench.runBatch(file);
   const total = Object.keys(tasks).length;
   assert.deepEqual([report.passed, report.unscored, report.infrastructure], [total - 1, 1, 0], stderr);
+  const line = `1 attempt without a reward: The scorer ${of} did not end within its limit of ${seconds} s`;
+  assert.deepEqual(
+    report.incidents.map(({ kind, text }) => [kind, text]),
+    [['scorer', line]],
+  );
   const row = (await bench.rows(report.batch)).find(({ task }) => task === 'stuck')!;
   assert.deepEqual([row.progress.status, row.progress.reward, row.progress.passed], ['done', null, null]);
   assert.equal(
@@ -69,6 +74,8 @@ test('a judge that never answers', async () => {
     1,
     { tasks: { stuck: 'answer 42' } },
   );
+  const { stdout } = await bench.rollout(['report', 'last']);
+  assert.match(stdout, /\nincidents {2}1 attempt without a reward: The scorer strict did not end within .* of 1 s\n/);
 });
 
 /** A world whose verifier never returns for one answer. Its module is loaded before that. */

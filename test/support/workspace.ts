@@ -29,6 +29,7 @@ export interface Report {
   readonly open: number;
   readonly unscored: number;
   readonly truncated: number;
+  readonly incidents: readonly { readonly kind: string; readonly text: string }[];
 }
 
 /** A bench with a workspace in `work/`. */
