@@ -74,8 +74,9 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
     const { loadsFindings, target } = node;
     if (loadsFindings !== true || target === undefined) return;
     if (!open) this.#findings.forget(target);
-    // VS Code keeps the children from before, which are none if it was collapsed while they were read.
-    else if (!this.#findings.has(target)) this.#changed.fire(node);
+    // VS Code keeps the children from before, which are none if it was collapsed while they were read. All items are
+    // read again: VS Code ignores the change of an item that it has replaced in the meantime.
+    else if (!this.#findings.has(target)) this.#changed.fire(undefined);
   }
 
   visible(visible: boolean): void {
