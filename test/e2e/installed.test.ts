@@ -7,7 +7,7 @@ import { emptyFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
 
 describe('the installed .vsix', { timeout: 180_000 }, () => {
-  const story = new Story('installed', emptyFolder());
+  const story = new Story('installed', emptyFolder(), { installs: true });
 
   story.step('has what it starts', () => {
     const folder = story.code.server.extensionFolder('rollout-studio.rollout-studio');

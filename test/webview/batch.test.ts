@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { storyPages } from './support/storyPage.ts';
 
-const open = storyPages('batch', 'batch-use');
+const open = storyPages('batch');
 
 function grid(page: Page): Locator {
   return page.getByRole('grid', { name: 'Attempts' });

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { storyPages } from './support/storyPage.ts';
 
-const open = storyPages('batch', 'batch-columns');
+const open = storyPages('batch');
 
 function head(page: Page, name: string): Locator {
   return page.getByRole('columnheader', { name });

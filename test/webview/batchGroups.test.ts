@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { storyPages } from './support/storyPage.ts';
 
-const open = storyPages('batch', 'batch-groups');
+const open = storyPages('batch');
 
 function list(page: Page): Locator {
   return page.getByRole('listbox', { name: 'Groups of' });

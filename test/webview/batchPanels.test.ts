@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { storyPages } from './support/storyPage.ts';
 
-const open = storyPages('batch', 'batch-panels');
+const open = storyPages('batch');
 
 /** Waits until this panel is drawn; then all are. */
 async function panels(page: Page, name: string): Promise<(readonly [string, number])[]> {

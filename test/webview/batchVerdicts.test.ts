@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { storyPages } from './support/storyPage.ts';
 
-const open = storyPages('batch', 'batch-verdicts');
+const open = storyPages('batch');
 
 /** Waits until the cell of the fifth attempt of the first task, which the judge contradicts, has this name. */
 async function cell(page: Page, name: string): Promise<void> {

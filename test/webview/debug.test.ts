@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { storyPages } from './support/storyPage.ts';
 
-const open = storyPages('trajectory', 'debug');
+const open = storyPages('trajectory');
 
 function steps(page: Page): Locator {
   return page.getByRole('tree', { name: 'Steps' });

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { storyPages } from './support/storyPage.ts';
 
-const open = storyPages('fidelity', 'fidelity');
+const open = storyPages('fidelity');
 
 function rows(page: Page): Locator {
   return page.getByRole('listbox', { name: 'Predicted calls, worst first' }).getByRole('option');

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { storyPages } from './support/storyPage.ts';
 
-const open = storyPages('trajectory', 'predictions');
+const open = storyPages('trajectory');
 
 /** Waits for an action of the page for its host. */
 async function requested(page: Page, what: string): Promise<void> {

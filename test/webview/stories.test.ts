@@ -50,7 +50,7 @@ let names: readonly string[] = [];
 
 before(
   async () => {
-    [served, browser] = await Promise.all([serveStories(out), launchBrowser(FOR_LONG_COMPUTATIONS)]);
+    [served, browser] = await Promise.all([serveStories(), launchBrowser(FOR_LONG_COMPUTATIONS)]);
     const page = await browser.newPage();
     await page.goto(served.url);
     await page.waitForFunction('globalThis.stories !== undefined', undefined, { timeout: 60_000 });

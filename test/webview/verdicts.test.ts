@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { Page } from 'playwright-core';
 import { storyPages } from './support/storyPage.ts';
 
-const open = storyPages('trajectory', 'verdicts');
+const open = storyPages('trajectory');
 
 /** The last action that the page requested, once it requested one. */
 async function action(page: Page): Promise<unknown> {

@@ -10,6 +10,7 @@ import type { ServerFile } from '../../../src/protocol/serverFile.ts';
 import { end } from '../../support/cli.ts';
 import { installCodeServer } from './server/install.ts';
 import { QUIET_SETTINGS } from './server/settings.ts';
+import { linkExtension } from './server/sharedExtension.ts';
 
 const START_MS = 60_000;
 /** These would change how a server starts: its options, its role, its parent process. */
@@ -18,6 +19,8 @@ const NOT_INHERITED = ['NODE_OPTIONS', 'CODE_SERVER_PARENT_PID', 'NODE_TEST_CONT
 export interface CodeServerOptions {
   /** Extension files to install first. */
   readonly extensions: readonly string[];
+  /** An extension file that was installed once for all servers. */
+  readonly shared?: string;
   /** Whether every folder is trusted without a prompt. */
   readonly trusted: boolean;
   readonly settings?: Readonly<Record<string, unknown>>;
@@ -63,6 +66,8 @@ export class CodeServer {
     // Short: the path of a socket below it has at most 107 bytes.
     const made = new CodeServer(mkdtempSync(path.join(os.tmpdir(), 'rvs-')), server, options);
     try {
+      if (options.shared !== undefined)
+        await linkExtension(made.#main, options.shared, path.join(made.folder, 'extensions'));
       await made.#listen(options);
       return made;
     } catch (error) {

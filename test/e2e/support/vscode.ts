@@ -33,6 +33,8 @@ export interface VsCodeOptions {
   readonly workspaceFolder: string;
   /** The extension. Default: the one that `npm run package` built. */
   readonly vsix?: string;
+  /** Installs it for this test alone, as a user does. By default, all tests share one installation. */
+  readonly installs?: boolean;
   /**
    * The workspace is this folder of a virtual file system instead, provided by the extension in the file `provider`.
    */
@@ -78,7 +80,11 @@ export class VsCode {
     mkdirSync(options.workspaceFolder, { recursive: true });
     const workspace = options.virtual?.uri ?? options.workspaceFolder;
     const starting = CodeServer.start({
-      extensions: [vsix, ...(options.virtual === undefined ? [] : [options.virtual.provider])],
+      extensions: [
+        ...(options.installs === true ? [vsix] : []),
+        ...(options.virtual === undefined ? [] : [options.virtual.provider]),
+      ],
+      ...(options.installs === true ? {} : { shared: vsix }),
       trusted: options.trusted ?? true,
       ...(options.settings === undefined ? {} : { settings: options.settings }),
       ...(options.env === undefined ? {} : { env: options.env }),

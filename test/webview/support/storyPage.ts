@@ -1,27 +1,19 @@
 /** Stories that a test uses as a user would: served and opened once per test file. */
-import path from 'node:path';
 import { after, before } from 'node:test';
 import type { Browser, Page } from 'playwright-core';
-import { root } from '../../../src/build/bundles.ts';
 import { launchBrowser, type Served } from './browser.ts';
 import { serveStories } from './stories.ts';
 
 /** Shows a story, acts on it, and closes its page. */
 export type OnStory = (story: string, act: (page: Page) => Promise<void>) => Promise<void>;
 
-/**
- * Call it once in a file. `part`: the part of the stories, e.g. `compare`; `folder`: for a second test file about the
- * same part.
- */
-export function storyPages(part: string, folder = part): OnStory {
+/** Call it once in a file. `part`: the part of the stories, e.g. `compare`. */
+export function storyPages(part: string): OnStory {
   let served: Served;
   let browser: Browser;
   before(
     async () => {
-      [served, browser] = await Promise.all([
-        serveStories(path.join(root, 'test', '.out', `webview-${folder}`)),
-        launchBrowser(),
-      ]);
+      [served, browser] = await Promise.all([serveStories(), launchBrowser()]);
     },
     { timeout: 180_000 },
   );
