@@ -20,7 +20,7 @@ let batch: string;
 let rows: TrainingRow[];
 before(async () => {
   demo = await startDemoServer();
-  workspace = new Workspace(new Bench());
+  workspace = new Workspace(new Bench({ sharesProcess: true }));
   mkdirSync(workspace.path('out'));
   const once = (expression: string): string => `call calculate {"expression":"${expression}"}\nanswer {{last}}`;
   const file = workspace.batch('formats', {

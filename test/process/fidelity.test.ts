@@ -31,7 +31,7 @@ const KINDS: Readonly<Record<string, readonly string[]>> = {
 };
 
 describe('rollout world fidelity', { timeout: 480_000 }, () => {
-  const bench = new Bench();
+  const bench = new Bench({ sharesProcess: true });
   const cwd = bench.path('desk');
   let recorded = '';
   let sim = '';

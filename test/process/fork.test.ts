@@ -14,7 +14,8 @@ let marks: string;
 
 before(async () => {
   demo = await startDemoServer();
-  workspace = new Workspace(new Bench({ env: { ROLLOUT_SANDBOX: 'off' } })); // its tools leave marks elsewhere
+  // Its tools leave marks elsewhere.
+  workspace = new Workspace(new Bench({ sharesProcess: true, env: { ROLLOUT_SANDBOX: 'off' } }));
   marks = workspace.bench.path('marks');
   const head = `import { appendFileSync } from 'node:fs';
 import { tool } from 'rollout-studio';

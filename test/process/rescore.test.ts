@@ -61,7 +61,7 @@ describe('rescoring', { timeout: 480_000 }, () => {
   let workspace: Workspace;
   before(async () => {
     demo = await startDemoServer();
-    workspace = new Workspace(new Bench({ env: { ROLLOUT_SANDBOX: 'off', ROLLOUT_USER: 'ada' } }));
+    workspace = new Workspace(new Bench({ sharesProcess: true, env: { ROLLOUT_SANDBOX: 'off', ROLLOUT_USER: 'ada' } }));
     workspace.write('rows.ts', WORLD.replace('SNAPSHOT', SAVES));
     workspace.write('plain.ts', WORLD.replace('SNAPSHOT', ''));
     workspace.write('score.ts', EXACT);

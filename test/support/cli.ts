@@ -4,15 +4,12 @@ import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { CommandHost, type CommandResult } from './commandHost.ts';
+
+export type { CommandResult } from './commandHost.ts';
 
 export const root = path.resolve(import.meta.dirname, '../..');
 const cli = path.join(root, 'dist', 'cli.mjs');
-
-export interface CommandResult {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 /** A temporary folder with a store. `close` ends the server that runs on it and removes everything. */
 export class Bench {
@@ -20,9 +17,22 @@ export class Bench {
   readonly store: string;
   readonly #env: Record<string, string>;
   readonly #where: readonly string[];
+  readonly #sharesProcess: boolean;
+  #host: CommandHost | undefined;
 
-  /** `where`: options added to every command instead of the store. */
-  constructor(options: { store?: string; where?: readonly string[]; env?: Record<string, string> } = {}) {
+  /**
+   * `where`: options added to every command instead of the store. `sharesProcess`: commands that end run one after
+   * another in the same process, which is for files that do not test how each command's process starts or ends.
+   */
+  constructor(
+    options: {
+      store?: string;
+      where?: readonly string[];
+      env?: Record<string, string>;
+      sharesProcess?: boolean;
+    } = {},
+  ) {
+    this.#sharesProcess = options.sharesProcess ?? false;
     this.folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-test-'));
     this.store = options.store ?? path.join(this.folder, 'store');
     this.#where = options.where ?? ['--store', this.store];
@@ -39,8 +49,12 @@ export class Bench {
     return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args, ...this.#where], {
       cwd: options.cwd ?? this.folder,
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, ...this.#env, ...options.env },
+      env: { ...this.#environment, ...options.env },
     });
+  }
+
+  get #environment(): NodeJS.ProcessEnv {
+    return { ...process.env, ...this.#env };
   }
 
   /** Runs `rollout …` to its end. */
@@ -48,12 +62,28 @@ export class Bench {
     args: readonly string[],
     options: { cwd?: string; env?: Record<string, string>; timeoutMs?: number } = {},
   ): Promise<CommandResult> {
+    const timeoutMs = options.timeoutMs ?? 120_000;
+    const host = options.env === undefined ? this.#freeHost() : undefined;
+    if (host !== undefined)
+      return host.run({ cwd: options.cwd ?? this.folder, args: [...args, ...this.#where] }, timeoutMs);
     const child = this.start(args, options);
-    const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 120_000);
+    const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
     const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
     const [code] = (await once(child, 'close')) as [number | null];
     clearTimeout(timer);
     return { code, stdout: await stdout, stderr: await stderr };
+  }
+
+  /** Returns the process for commands, unless one is running in it. */
+  #freeHost(): CommandHost | undefined {
+    if (!this.#sharesProcess) return undefined;
+    const host = this.#host;
+    if (host?.isFree === false) return undefined;
+    const environment = this.#environment;
+    if (host?.fits(environment) === true) return host;
+    void host?.end();
+    this.#host = new CommandHost(cli, environment);
+    return this.#host;
   }
 
   /** Runs `rollout … --json` to its end and returns the document. Throws with both outputs when it fails. */
@@ -80,6 +110,7 @@ export class Bench {
   async close(): Promise<void> {
     const pid = this.serverFile()?.pid;
     if (pid !== undefined) await end(pid);
+    await this.#host?.end();
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
   }
 }
