@@ -62,7 +62,7 @@ export function observe(conversation: Conversation, rows: LibraryRows, seed: num
     action,
     right,
     unruled: ruled === undefined ? undefined : plain,
-    forgotten: ruled === undefined ? forgottenWrite(rows, past, action, plain) : undefined,
+    forgotten: () => (ruled === undefined ? forgottenWrite(rows, past, action, plain) : undefined),
   };
   const random = new Random(mix(seed, turn, hashText(JSON.stringify(action))));
   const planted = plantedError(answers, errors, random);

@@ -53,8 +53,8 @@ export interface Answers {
   readonly right: DeskAnswer;
   /** Without instructions. Absent if none applies. */
   readonly unruled?: DeskAnswer | undefined;
-  /** Without an earlier write. Absent if none matters. */
-  readonly forgotten?: { readonly answer: DeskAnswer; readonly write: string } | undefined;
+  /** Returns the answer without an earlier write; undefined if none matters. It takes a while. */
+  readonly forgotten: () => { readonly answer: DeskAnswer; readonly write: string } | undefined;
 }
 
 /** What the desk would return for a call that it refuses. */
@@ -107,12 +107,15 @@ type Change = Omit<Planted, 'kind'>;
 type Scalar = string | number | boolean;
 
 /** Returns undefined if the call does not allow this kind of error. */
-function plant(kind: WorldError, { action, right, unruled, forgotten }: Answers, random: Random): Change | undefined {
+function plant(kind: WorldError, answers: Answers, random: Random): Change | undefined {
+  const { action, right, unruled } = answers;
   switch (kind) {
-    case 'forgotten':
+    case 'forgotten': {
+      const forgotten = answers.forgotten();
       return forgotten === undefined
         ? undefined
         : { detail: `it does not show ${forgotten.write}`, text: textOf(forgotten.answer) };
+    }
     case 'disobeyed':
       return unruled === undefined ? undefined : { detail: 'it ignores the instruction', text: textOf(unruled) };
     case 'succeeds': {
