@@ -34,7 +34,7 @@ const renew = (days: number): TrialCall => ({
 });
 
 describe('rollout compare', () => {
-  const bench = new Bench();
+  const bench = new Bench({ sharesProcess: true });
   let first: string;
   let second: string;
 

@@ -9,6 +9,7 @@ import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { Comparison, Report } from '../../src/trace/statistics/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import type { TaskRecord } from '../../src/trace/task.ts';
+import { Bench } from '../support/cli.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
@@ -20,7 +21,7 @@ let demo: WatchedDemo;
 let workspace: Workspace;
 before(async () => {
   demo = await watchedDemo();
-  workspace = new Workspace();
+  workspace = new Workspace(new Bench({ sharesProcess: true }));
 });
 after(async () => {
   await workspace.close();

@@ -115,7 +115,7 @@ describe('the figures of a batch', { timeout: 480_000 }, () => {
   let bench: Bench;
   let api: Api;
   before(async () => {
-    bench = new Bench();
+    bench = new Bench({ sharesProcess: true });
     await bench.run(['init', bench.path('desk')]);
   });
   after(() => bench.close());

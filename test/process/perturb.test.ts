@@ -78,7 +78,7 @@ describe('a perturbed batch', { timeout: 480_000 }, () => {
   const RULES = ['busy', 'short-list', 'slow'];
 
   before(async () => {
-    bench = new Bench();
+    bench = new Bench({ sharesProcess: true });
     await bench.run(['init', bench.path('desk')]);
     const agent = bench.path('desk', 'agents', 'desk.agent.yaml');
     const fast = "endpoint: 'demo:?latency_ms=1&slots=16&chunks=12'";

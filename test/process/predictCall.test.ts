@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import type { Json, JsonObject } from '../../src/common/json.ts';
+import { Bench } from '../support/cli.ts';
 import { answerText, type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
 import { ofKind, Workspace } from '../support/testWorkspace.ts';
 
@@ -44,7 +45,7 @@ describe('rollout call --predict', { timeout: 480_000 }, () => {
   };
 
   before(async () => {
-    workspace = new Workspace();
+    workspace = new Workspace(new Bench({ sharesProcess: true }));
     world = await fakeEndpoint(({ path }, response) => {
       if (path.endsWith('/chat/completions')) answerText(response, reply());
       else response.writeHead(404).end();

@@ -49,7 +49,8 @@ describe('calls of tools', { timeout: 480_000 }, () => {
 
   before(async () => {
     demo = await startDemoServer();
-    workspace = new Workspace(new Bench({ env: { ROLLOUT_SANDBOX: 'off' } })); // a tool writes elsewhere
+    // A tool writes elsewhere.
+    workspace = new Workspace(new Bench({ sharesProcess: true, env: { ROLLOUT_SANDBOX: 'off' } }));
     workspace.write('dice.ts', DICE);
     workspace.write(
       'sending.ts',

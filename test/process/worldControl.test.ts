@@ -17,7 +17,7 @@ perturb:
 `;
 
 describe('a rule that speaks to the model of a simulated world', { timeout: 480_000 }, () => {
-  const bench = new Bench();
+  const bench = new Bench({ sharesProcess: true });
   const cwd = bench.path('desk');
   const world = path.join(cwd, 'worlds', 'library-sim.world.yaml');
   const endpoint = (query: string): void =>
@@ -98,7 +98,7 @@ const QUESTION = [
 ].join('\n');
 
 describe('the rates of a world', { timeout: 480_000 }, () => {
-  const bench = new Bench();
+  const bench = new Bench({ sharesProcess: true });
   const cwd = bench.path('desk');
   const reported = async (world: string, query = ''): Promise<{ batch: string; rates: Report['rates'] }> => {
     const file = path.join(cwd, 'worlds', 'library-sim.world.yaml');

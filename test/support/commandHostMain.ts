@@ -32,21 +32,17 @@ async function isIdle(before: number): Promise<boolean> {
   return false;
 }
 
-/** Removes the listeners that a command added. */
-function listenersOf(): () => void {
-  const kept = [
-    ...(['SIGINT', 'SIGTERM'] as const).map((event) => [process, event] as const),
-    ...[process.stdout, process.stderr].map((stream) => [stream, 'error'] as const),
-  ].map(([emitter, event]) => ({ emitter: emitter as NodeJS.EventEmitter, event, own: emitter.listeners(event) }));
-  return () => {
-    for (const { emitter, event, own } of kept)
-      for (const listener of emitter.listeners(event))
-        if (!own.includes(listener)) emitter.removeListener(event, listener as () => void);
-  };
-}
+const exitCode = (): number => Number(process.exitCode ?? 0);
+
+/** Where a command listens that does not remove its listeners. */
+const LISTENED: readonly (readonly [NodeJS.EventEmitter, string])[] = [
+  [process, 'SIGINT'],
+  [process, 'SIGTERM'],
+  [process.stdout, 'error'],
+  [process.stderr, 'error'],
+];
 
 for (let run = 0; ; run++) {
-  const removeListeners = listenersOf(); // also opens the outputs, which then count
   await nextTurn(0);
   const idle = process.getActiveResourcesInfo().length;
   const { value: line, done } = await lines.next();
@@ -58,10 +54,10 @@ for (let run = 0; ; run++) {
   requests.unref(); // a command that waits for nothing ends its process
   await import(`${mainUrl}?${run}`);
   requests.ref();
-  removeListeners();
+  for (const [emitter, event] of LISTENED) emitter.removeAllListeners(event);
   if (!(await isIdle(idle))) {
     requests.destroy();
     break;
   }
-  for (const stream of [process.stdout, process.stderr]) stream.write(`${end}${String(process.exitCode ?? 0)}\n`);
+  for (const stream of [process.stdout, process.stderr]) stream.write(`${end}${exitCode()}\n`);
 }
