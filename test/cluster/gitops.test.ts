@@ -1,4 +1,4 @@
-/** An installation by other tools: kubectl applies what `render` writes, and prunes it; programs come by an image. */
+/** An installation by other tools: kubectl applies what `render` writes, and prunes it. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -9,12 +9,10 @@ import { batchLabels, NAMES, selector } from '../../src/kubernetes/names.ts';
 import { newAuthoritySecret } from '../../src/kubernetes/tls/authority.ts';
 import { steady } from './support/batches.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
-import { makeProgramsImage } from './support/programsImage.ts';
 
 const TOKENS = 'tokens-of-others';
 /** A server starts in some seconds, unless the machine is busy. */
 const START_MS = 300_000;
-const IMAGE = 'localhost/rollout-programs:test';
 
 describe('an installation by kubectl', { timeout: 10 * 60_000 }, () => {
   let bench: ClusterBench;
@@ -104,32 +102,6 @@ describe('an installation by kubectl', { timeout: 10 * 60_000 }, () => {
     const secret = await bench.cluster.get('Secret', TOKENS);
     assert.equal(Buffer.from(secret?.data?.['read'] ?? '', 'base64').toString(), 'r'.repeat(64));
     assert.equal(await bench.cluster.get('Secret', NAMES.tokens), undefined);
-  });
-
-  it('runs without code in ConfigMaps', async (test) => {
-    const { kit, nodes } = bench.site;
-    if (kit === undefined) {
-      test.skip('the nodes cannot pull an image of this machine');
-      return;
-    }
-    const folder = bench.workspace.path('image');
-    await rollout('cluster', 'image', '--out', folder);
-    makeProgramsImage(kit, IMAGE, folder);
-    try {
-      kubectl('delete', 'deployment', NAMES.server, '-n', bench.namespace, '--cascade=foreground');
-      await rollout('cluster', 'upgrade', '--programs', 'image', '--image', IMAGE, '--timeout', '0');
-      await ready();
-      const batch = await bench.workspace.launch('image', steady(bench.site, { tasks: 2, steps: 2 }));
-      await bench.assertSettledOnce(batch, 2);
-      const maps = await bench.cluster.list('ConfigMap');
-      assert.deepEqual(
-        maps.filter(({ metadata, data }) => metadata.name !== 'kube-root-ca.crt' && data !== undefined),
-        maps.filter(({ metadata }) => metadata.name === NAMES.options),
-      );
-      assert.ok(maps.every(({ binaryData }) => binaryData === undefined));
-    } finally {
-      for (const node of nodes) kit.image(node, 'rm', IMAGE);
-    }
   });
 });
 

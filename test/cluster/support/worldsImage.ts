@@ -99,13 +99,12 @@ function described(python: string): z.infer<typeof about> {
 }
 
 /** Returns the shared libraries that programs load. */
-export function librariesOf(files: readonly string[]): Set<string> {
+function librariesOf(files: readonly string[]): Set<string> {
   const found = run('ldd', files).matchAll(/^\t(?:\S+ => )?(\/\S+) \(/gm);
   return new Set(Array.from(found, ([, file = '']) => file));
 }
 
-/** Copies a file into a folder that it makes. */
-export function copy(from: string, to: string): void {
+function copy(from: string, to: string): void {
   mkdirSync(path.dirname(to), { recursive: true });
   copyFileSync(from, to);
 }
