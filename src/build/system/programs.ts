@@ -38,6 +38,10 @@ const PROGRAMS: Readonly<Record<Program, ProgramInfo>> = {
   ripgrep: { names: ['rg', 'rg.exe'], variable: 'RIPGREP', packages: ['ripgrep'] },
 };
 
+/** What is not required must not hold up tests where its source does not answer. */
+const ONE_TRY = ['-o', 'Acquire::Retries=0', '-o', 'Acquire::http::Timeout=20', '-o', 'Acquire::https::Timeout=20'];
+const ONE_TRY_MS = 120_000;
+
 /** Returns the path of a program; undefined if it is not found. */
 export function findProgram(program: Program): string | undefined {
   const { names, variable } = PROGRAMS[program];
@@ -84,7 +88,8 @@ function installHeadlessShell(): void {
   const { packages } = PROGRAMS.headlessShell;
   if (!mayInstall()) return;
   console.log(`installing ${packages.join(' ')}`);
-  if (!apt(['install', '-y', '--no-install-recommends', '--no-remove', ...packages], 'ignore'))
+  const install = ['install', '-y', '--no-install-recommends', '--no-remove', ...packages];
+  if (!apt([...ONE_TRY, ...install], 'ignore', ONE_TRY_MS))
     console.log('It could not be installed. Tests use the whole browser, which takes longer.');
 }
 
@@ -92,9 +97,10 @@ function mayInstall(): boolean {
   return process.platform === 'linux' && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get');
 }
 
-function apt(args: readonly string[], errors: 'inherit' | 'ignore'): boolean {
+function apt(args: readonly string[], errors: 'inherit' | 'ignore', timeout?: number): boolean {
   const done = spawnSync('/usr/bin/apt-get', ['-qq', ...args], {
     stdio: ['ignore', 'ignore', errors],
+    timeout,
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
   });
   return done.status === 0;
