@@ -75,7 +75,6 @@ describe('the security of pods', { timeout: 5 * 60_000 }, () => {
       sizing: { completions: 1, parallelism: 1, slots: 1 },
       image: bench.site.image,
       pullPolicy: undefined,
-      owner: undefined,
       settled: 0,
       fruitless: 0,
     });

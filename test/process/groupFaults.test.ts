@@ -162,7 +162,8 @@ const FAULTS: Readonly<Record<string, (batch: string) => Promise<() => RegExp | 
     await startWorker(batch);
     await held;
     const cut = judge.cut();
-    return () => new RegExp(`^model ${judge.url}: ${cut} requests? failed \\(connection cut\\) and (was|were) made again$`);
+    const failed = `${cut} requests? failed \\(connection cut\\)`;
+    return () => new RegExp(`^model ${judge.url}: ${failed} and (was|were) made again$`);
   },
   'duplicate submit': async (batch) => {
     await Promise.all([requestAll(batch), requestAll(batch)]);

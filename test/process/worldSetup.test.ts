@@ -47,7 +47,7 @@ test('rollout world image prints the recipe of an image for pods, writes it, and
     assert.equal(noBuilder.code, 0, 'its own file is replaced');
     assert.match(
       noBuilder.stderr,
-      /^On a machine with Docker, .*\n {2}docker build --tag REGISTRY\/rooms-world:1 image\n/,
+      /^With Docker, Podman, .*\n {2}docker build --tag REGISTRY\/rooms-world:1 image\n {2}docker push /,
     );
 
     writeFileSync(file, 'FROM scratch\n');

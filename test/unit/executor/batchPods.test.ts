@@ -63,7 +63,6 @@ function jobOf(
     pods: plan.submission.pods ?? {},
     image: 'i',
     pullPolicy: undefined,
-    owner: undefined,
   });
   const metadata = {
     ...object.metadata,

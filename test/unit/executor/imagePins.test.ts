@@ -55,7 +55,6 @@ describe('the images of pods', () => {
       image: 'node:24',
       pullPolicy: 'IfNotPresent',
       pinned: (image, policy) => (policy === 'Never' ? image : `${image}@pinned`),
-      owner: undefined,
       settled: 0,
       fruitless: 0,
     });

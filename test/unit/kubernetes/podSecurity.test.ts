@@ -42,7 +42,6 @@ function worker(sidecars: Record<string, unknown>[]): PodSpec {
     sizing: { completions: 1, parallelism: 1, slots: 1 },
     image: 'node:24-slim',
     pullPolicy: undefined,
-    owner: undefined,
     settled: 0,
     fruitless: 0,
   });
