@@ -197,7 +197,7 @@ const FAULTS: Readonly<Record<string, (batch: string) => Promise<() => RegExp | 
     model.release();
     server = await store.start();
     return () =>
-      /^server restarted; batch taken over \S+ m?s after its start(, workers reconnected after .* at most)?$/;
+      /^server restarted; batch resumed after \S+ m?s(, workers reconnected within .*)?$/;
   },
 };
 

@@ -150,7 +150,7 @@ test('continues when the server was killed and restarted at another port', async
     assert.equal(events.filter((event) => event.kind === 'rollout.lease').length, 1, 'the lease stood');
   }
   const [started = '', ...reports] = await infraOf(again, batch, 2);
-  assert.match(started, /^A rollout server started, and took over this batch after .*s\.$/);
+  assert.match(started, /^A rollout server started and resumed this batch after .*s\.$/);
   assert.equal(reports.length, 1);
   assert.match(
     reports[0] ?? '',

@@ -18,7 +18,7 @@ export async function recordRestart(
       !imported && createdAt < startedAt && counts.queued + counts.running + counts.held > 0,
   );
   if (interrupted.length === 0 || !(await store.elect(ROLE))) return;
-  const text = `A rollout server started, and took over this batch after ${duration(ms)}.`;
+  const text = `A rollout server started and resumed this batch after ${duration(ms)}.`;
   for (const { row } of interrupted) {
     try {
       await store.addBatchEvent(row.batch, 'infra', { what: 'server_started', ms, text });

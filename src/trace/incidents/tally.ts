@@ -45,7 +45,7 @@ export class IncidentTally {
   readonly #workers = new Set<string>();
   #lastLoss = '';
   #resumed = 0;
-  /** `readyMs`: how long after its start the last server had taken over; `isOther`: workers were at another one. */
+  /** `readyMs`: how long after its start the last server resumed the batch; `isOther`: workers were at another one. */
   readonly #server = { restarts: 0, readyMs: 0, reconnections: 0, isOther: false, disconnectedMs: 0 };
   /** Requests that were made again, by endpoint and failure. */
   readonly #repeated = new Map<string, Map<string, number>>();
@@ -132,9 +132,9 @@ export class IncidentTally {
 
   #serverLine(): Incident[] {
     const { restarts, isOther, reconnections, disconnectedMs } = this.#server;
-    const back = reconnections === 0 ? '' : `workers reconnected after ${duration(disconnectedMs)} at most`;
+    const back = reconnections === 0 ? '' : `workers reconnected within ${duration(disconnectedMs)}`;
     if (restarts > 0) {
-      const ready = `batch taken over ${duration(this.#server.readyMs)} after its start`;
+      const ready = `batch resumed after ${duration(this.#server.readyMs)}`;
       const text = `server restarted${times(restarts)}; ${ready}${back === '' ? '' : `, ${back}`}`;
       return [{ kind: 'server', count: restarts, text }];
     }

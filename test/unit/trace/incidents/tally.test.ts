@@ -91,16 +91,16 @@ describe('incidents', () => {
     const started = infra({ what: 'server_started', ms: 1_300, text: 'A rollout server started.' });
     const back = (what: string, ms: number): TraceEvent => infra({ what, ms, text: '1 worker reconnected.' });
     assert.deepEqual(linesOf({ events: [started, back('server_back', 2_000), back('server_back', 1_000)] }), [
-      'server 1: server restarted; batch taken over 1.3 s after its start, workers reconnected after 2.0 s at most',
+      'server 1: server restarted; batch resumed after 1.3 s, workers reconnected within 2.0 s',
     ]);
     assert.deepEqual(linesOf({ events: [started, started, started] }), [
-      'server 3: server restarted 3 times; batch taken over 1.3 s after its start',
+      'server 3: server restarted 3 times; batch resumed after 1.3 s',
     ]);
     assert.deepEqual(linesOf({ events: [back('server_back', 500)] }), [
-      'server 1: server restarted or replaced; workers reconnected after 500 ms at most',
+      'server 1: server restarted or replaced; workers reconnected within 500 ms',
     ]);
     assert.deepEqual(linesOf({ events: [back('workers_back', 500), back('workers_back', 900)] }), [
-      'server 2: connection to the server lost twice; workers reconnected after 900 ms at most',
+      'server 2: connection to the server lost twice; workers reconnected within 900 ms',
     ]);
   });
 
