@@ -26,7 +26,6 @@ const PLAN = {
   pods: { sidecars: [{ name: 'side', image: 'side:1', env: [{ name: 'KEY', value: '${env:KEY}' }] }] },
   sizing: { completions: 1, parallelism: 1, slots: 1 },
   pullPolicy: undefined,
-  owner: undefined,
   settled: 0,
   fruitless: 0,
 };

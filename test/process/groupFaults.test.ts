@@ -196,8 +196,7 @@ const FAULTS: Readonly<Record<string, (batch: string) => Promise<() => RegExp | 
     await server.kill();
     model.release();
     server = await store.start();
-    return () =>
-      /^server restarted; batch resumed after \S+ m?s(, workers reconnected within .*)?$/;
+    return () => /^server restarted; batch resumed after \S+ m?s(, workers reconnected within .*)?$/;
   },
 };
 
