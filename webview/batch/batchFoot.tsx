@@ -39,6 +39,8 @@ export function BatchFoot({
         : row?.state === 'paused'
           ? 'paused'
           : 'live';
+  const incidents = view.figures?.report.incidents ?? [];
+  const short = page <= 760;
   const alive = server?.workers.filter((worker) => worker.alive) ?? [];
   return (
     <footer class="batch-foot">
@@ -52,7 +54,7 @@ export function BatchFoot({
           {count(alive.reduce((sum, { slots }) => sum + slots, 0))} slots
         </span>
       )}
-      <Incidents incidents={view.figures?.report.incidents ?? []} short={page <= 760} />
+      <Incidents incidents={incidents} short={short} />
       {page > 640 && <InfraNews view={view} />}
       <span class="batch-grow" />
       {page > 640 && (
@@ -60,14 +62,10 @@ export function BatchFoot({
           <Key keys={['←', '↑', '↓', '→']}>move</Key>
           <Key keys={['↵']}>open</Key>
           <Key keys={['N']}>
-            {view.groups.shown && page > 760
-              ? 'next without signal'
-              : view.groups.shown
-                ? 'no signal'
-                : 'next not passed'}
+            {view.groups.shown && !short ? 'next without signal' : view.groups.shown ? 'no signal' : 'next not passed'}
           </Key>
           {view.groups.shown && page > 900 && <Key keys={['V']}>attempts</Key>}
-          <Key keys={['/']}>filter</Key>
+          {(!short || incidents.length === 0) && <Key keys={['/']}>filter</Key>}
         </>
       )}
       <button type="button" onClick={onKeys}>
