@@ -11,26 +11,21 @@ const AGAIN_MS = 2_000;
  */
 export async function answerFile({ input }: Workbench, offered: RegExp, file: string): Promise<void> {
   await input.waitFor({ timeout: 60_000 });
-  await until(async () => offered.test(await input.inputValue()), 60_000, 'the dialog’s own proposal');
-  await until(
-    async () => {
-      if ((await input.inputValue()) === file) return true;
-      await input.fill(file);
-      return false;
-    },
-    60_000,
-    'the typed path',
-  );
+  let proposal = '';
+  await until(async () => offered.test((proposal = await input.inputValue())), 60_000, 'the dialog’s own proposal');
   // Immediately: waiting for a field's value would wait for a dialog that is gone.
-  const isOpen = async (): Promise<boolean> =>
-    (await input.evaluateAll((inputs) => inputs.map((each) => (each as HTMLInputElement).value))).includes(file);
-  // It ignores keys while it still reads the folder of the typed path.
+  const values = (): Promise<string[]> =>
+    input.evaluateAll((inputs) => inputs.map((each) => (each as HTMLInputElement).value));
+  const isOpen = async (): Promise<boolean> => (await values()).some((value) => value === file || value === proposal);
+  // While it still reads a folder, it ignores keys, and may put its proposal back over the typed path.
   await until(
     async () => {
+      if (!(await isOpen())) return true;
+      if (!(await values()).includes(file)) await input.fill(file, { timeout: AGAIN_MS }).catch(() => undefined);
       await input.press('Enter', { timeout: AGAIN_MS }).catch(() => undefined);
       return until(async () => !(await isOpen()), AGAIN_MS).catch(() => false);
     },
     60_000,
-    'the dialog to take it',
+    'the dialog to take the typed path',
   );
 }
