@@ -1,4 +1,5 @@
 /** VS Code's own file dialogs, which accept a typed path. */
+import path from 'node:path';
 import { until } from './poll.ts';
 import type { Workbench } from './workbench.ts';
 
@@ -11,13 +12,12 @@ const AGAIN_MS = 2_000;
  */
 export async function answerFile({ input }: Workbench, offered: RegExp, file: string): Promise<void> {
   await input.waitFor({ timeout: 60_000 });
-  let proposal = '';
-  await until(async () => offered.test((proposal = await input.inputValue())), 60_000, 'the dialog’s own proposal');
+  await until(async () => offered.test(await input.inputValue()), 60_000, 'the dialog’s own proposal');
   // Immediately: waiting for a field's value would wait for a dialog that is gone.
   const values = (): Promise<string[]> =>
     input.evaluateAll((inputs) => inputs.map((each) => (each as HTMLInputElement).value));
-  const isOpen = async (): Promise<boolean> => (await values()).some((value) => value === file || value === proposal);
-  // While it still reads a folder, it ignores keys, and may put its proposal back over the typed path.
+  const isOpen = async (): Promise<boolean> => (await values()).some((value) => path.isAbsolute(value));
+  // While it still reads a folder, it ignores keys, and may put its own proposals over the typed path.
   await until(
     async () => {
       if (!(await isOpen())) return true;
