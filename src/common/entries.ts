@@ -19,13 +19,14 @@ const SOURCES = {
  * (three times), so that a process uses several times the memory of its live objects. Four threads that collect garbage
  * together, Node's default, spend more on sharing the work than they save: with one, a step costs 9 % less CPU.
  */
-export const LONG_RUNNING = [
-  '--disable-warning=ExperimentalWarning',
-  '--max-semi-space-size=16',
-  '--v8-pool-size=1',
-] as const;
+export const LONG_RUNNING = optionsWith('--max-semi-space-size=16');
 /** Node options for servers, which keep little of what they read. */
-export const SERVER_OPTIONS = [...LONG_RUNNING, '--max-semi-space-size=8'] as const;
+export const SERVER_OPTIONS = optionsWith('--max-semi-space-size=8');
+
+function optionsWith(space: string): readonly string[] {
+  return ['--disable-warning=ExperimentalWarning', space, '--v8-pool-size=1'];
+}
+
 /**
  * Environment variables for the same processes. With glibc, each thread keeps freed memory of its own: all from one
  * arena is some 20 MB less in server and worker, for no more CPU.

@@ -8,34 +8,21 @@ export function isDemo(endpoint: string): boolean {
   return /^demo:/i.test(endpoint);
 }
 
-type Address = Pick<Target, 'baseUrl' | 'query'>;
-
 /**
  * Returns the address of an endpoint. `demoUrl` returns the current address of the rollout server's demo model, without
  * `/v1`. Throws TypeError for an invalid URL.
  */
-export function locate(endpoint: string, demoUrl: () => string): Address {
+export function locate(endpoint: string, demoUrl: () => string): { baseUrl: string; query?: Record<string, string> } {
   if (isDemo(endpoint)) {
     const query = Object.fromEntries(new URLSearchParams(endpoint.replace(/^demo:\/*\??/i, '')));
     return { baseUrl: `${demoUrl().replace(/\/+$/, '')}/v1`, query };
   }
-  let address = addresses.get(endpoint);
-  if (address === undefined) {
-    const url = new URL(endpoint);
-    const query = Object.fromEntries(url.searchParams);
-    url.search = '';
-    url.hash = '';
-    address = {
-      baseUrl: url.href.replace(/\/+$/, ''),
-      ...(Object.keys(query).length === 0 ? {} : { query }),
-    };
-    addresses.set(endpoint, address);
-  }
-  return address;
+  const url = new URL(endpoint);
+  const query = Object.fromEntries(url.searchParams);
+  url.search = '';
+  url.hash = '';
+  return { baseUrl: url.href.replace(/\/+$/, ''), ...(Object.keys(query).length === 0 ? {} : { query }) };
 }
-
-/** Each call asks for the address of its endpoint, and there are few endpoints. */
-const addresses = new Map<string, Address>();
 
 /** Returns where calls to an endpoint of a model go, with its key. Throws like `locate`. */
 export function targetOf(

@@ -131,13 +131,11 @@ function workerContainer(pods: SubmittedPods, tls: boolean, programs: ProgramSou
       ...(programs === 'image'
         ? ['--input-type=module', '--eval', WORKER_BOOTSTRAP]
         : [`${FOLDERS.bootstrap}/${BOOTSTRAP_FILE}`]),
-      ...[
-        FOLDERS.config,
-        FOLDERS.own,
-        FOLDERS.programs,
-        `${FOLDERS.work}/${DIRECTORIES}`,
-        `${FOLDERS.socket}/${SOCKET_FILE}`,
-      ],
+      FOLDERS.config,
+      FOLDERS.own,
+      FOLDERS.programs,
+      `${FOLDERS.work}/${DIRECTORIES}`,
+      `${FOLDERS.socket}/${SOCKET_FILE}`,
     ],
     env: [
       { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },

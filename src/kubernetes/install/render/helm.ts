@@ -169,7 +169,7 @@ class Expressions {
 
   /** Returns JSON text as a template of it. */
   json(text: string): string {
-    const all = this.#values.reduce(
+    return this.#values.reduce(
       (left, value) =>
         left.replaceAll(
           typeof value.mark === 'string' ? JSON.stringify(value.mark) : new RegExp(`\\b${value.mark}\\b`, 'g'),
@@ -177,7 +177,6 @@ class Expressions {
         ),
       escaped(text),
     );
-    return all;
   }
 }
 
