@@ -5,6 +5,7 @@ import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
+import { Serial } from '../../common/serial.ts';
 import { duration } from '../../common/units.ts';
 import {
   BEAT_SECONDS,
@@ -66,6 +67,8 @@ export class WorkerConnection {
   /** Whether it connects as a pod that gets a single rollout. */
   readonly #isPod: boolean;
   readonly #appends: Appends;
+  /** Writes reports on calls: the last one must be what remains, whatever order the store commits in. */
+  readonly #reports = new Serial();
   #session: WorkerSession | undefined;
   #greeting = false;
 
@@ -144,7 +147,7 @@ export class WorkerConnection {
         this.#context.endpoint(session.batch, frame);
         return;
       case 'calls':
-        this.#handled(this.#context.store.endpoints.report(session.id, frame));
+        this.#handled(this.#reports.run(() => this.#context.store.endpoints.report(session.id, frame)));
         return;
       case 'bye':
         this.#handled(this.#bye(session));
