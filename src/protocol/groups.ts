@@ -141,8 +141,6 @@ export const groupRow = z.object({
   replaced: int,
   /** Members with a reward that do not count, because their weights were too old when it would have been delivered. */
   stale: int.optional(),
-  /** The rollouts of these. */
-  stale_members: z.array(z.string()).optional(),
   /** If the filter of its batch left it out when it was delivered: why, and the tokens of its members. */
   filtered: z.object({ why: z.string(), tokens: int }).optional(),
   /** Rollouts of earlier groups that are delivered with it. */

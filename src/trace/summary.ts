@@ -110,6 +110,8 @@ export const progress = z.object({
    * infrastructure, or follows replaced ones.
    */
   place: z.number().int().optional(),
+  /** A member of a trainer's group that does not count: its weights were too old, and another took its place. */
+  replaced: z.boolean().optional(),
   started_at: z.number().int().optional(),
   ended_at: z.number().int().optional(),
   status: rolloutStatus.optional(),

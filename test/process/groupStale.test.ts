@@ -113,7 +113,7 @@ describe('a stale group that waits', { timeout: 480_000 }, () => {
     );
     assert.deepEqual(
       fresh!.excluded.map(({ attempt, outcome, why }) => [attempt, outcome, why]),
-      [1, 2].map((attempt) => [attempt, 'passed', 'its weights were too old']),
+      [1, 2].map((attempt) => [attempt, 'passed', 'its weights were too old, and another took its place']),
     );
 
     // Exports have who is in the feed, in every format.

@@ -28,19 +28,10 @@ export async function readBatches(
       tasks ? readTasks(api, id, signal) : [],
     ]);
     batches.push(batch);
-    const replaced = batch.groups === true ? await replacedMembers(api, id, signal) : undefined;
     rows.sort((a, b) => a.task_index - b.task_index || a.attempt - b.attempt);
-    for (const row of rows) attempts.push({ row, task: records[row.task_index], replaced: replaced?.has(row.rollout) });
+    for (const row of rows) attempts.push({ row, task: records[row.task_index] });
   }
   return { batches, attempts };
-}
-
-/** Returns the rollouts whose places in their groups others took, because their weights were too old. */
-async function replacedMembers(api: Api, batch: string, signal: AbortSignal): Promise<ReadonlySet<string>> {
-  const replaced = new Set<string>();
-  for await (const { stale_members: members = [] } of api.allGroups(batch, signal))
-    for (const member of members) replaced.add(member);
-  return replaced;
 }
 
 async function readTasks(api: Api, batch: string, signal: AbortSignal): Promise<TaskRecord[]> {

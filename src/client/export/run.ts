@@ -94,7 +94,7 @@ export class Export {
     const selected = selectAttempts(attempts, selection);
     const leftOut: Record<string, number> = {};
     for (const why of LEFT_OUT) addTo(leftOut, LEFT_OUT_TEXT[why], selected.left_out[why] ?? 0);
-    const rows = selected.taken.map(({ row }) => row);
+    const rows = selected.taken.map(({ row }) => counted(row));
     const facts = { batches, selection, nullReward, redaction: settings.redaction };
     if (format === undefined || nullReward === undefined)
       return new Export(api, { ...facts, groups: new Set(rows.map(groupOf)).size }, rows, leftOut, signal);
@@ -195,4 +195,10 @@ function requireFormat(id: string): TrainingFormat {
       hint: `Available: ${EXPORT_FORMATS.map((one) => one.id).join(', ')}.`,
     });
   return format;
+}
+
+/** A replaced member that was selected counts in its group. */
+function counted(row: RolloutRow): RolloutRow {
+  const { replaced = false, ...progress } = row.progress;
+  return replaced ? { ...row, progress } : row;
 }

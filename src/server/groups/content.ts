@@ -68,9 +68,7 @@ export async function* groupText(
       attempt: other.attempt,
       try: other.try,
       outcome: trainingOutcomeOf(other),
-      why:
-        whyExcludedOf(other) ??
-        (record.stale?.includes(other.rollout) === true ? 'its weights were too old' : 'it ended after the group'),
+      why: whyExcludedOf(other) ?? 'it ended after the group',
     })),
     cut: [...cut],
     replaced: row.replaced,

@@ -10,5 +10,6 @@ export function whyExcludedOf({ state, progress }: Pick<RolloutRow, 'state' | 'p
   if (progress.status === 'infrastructure') return 'it was lost to infrastructure';
   if (progress.status === 'cancelled') return 'it was cancelled';
   if (!Number.isFinite(progress.reward)) return 'nobody can say what it is worth';
+  if (progress.replaced === true) return 'its weights were too old, and another took its place';
   return undefined;
 }

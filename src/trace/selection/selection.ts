@@ -76,8 +76,6 @@ export interface SelectedFrom {
   readonly row: RolloutRow;
   /** Needed for conditions on `task`. */
   readonly task?: TaskRecord | undefined;
-  /** Whether another member took its place in its group, because its weights were too old. */
-  readonly replaced?: boolean | undefined;
 }
 
 export interface Selected<A> {
@@ -93,7 +91,7 @@ export interface Selected<A> {
  */
 export function selectAttempts<A extends SelectedFrom>(attempts: readonly A[], by: Selection): Selected<A> {
   const condition = by.where === undefined ? undefined : conditionOf(by.where);
-  const rates = by.rate === undefined ? undefined : passRates(attempts.filter((one) => !isReplaced(one, by)));
+  const rates = by.rate === undefined ? undefined : passRates(attempts.filter(({ row }) => !isReplaced(row, by)));
   const seen = new Set<string>();
   const perTask = new Map<string, number>();
   const leftOut: Partial<Record<LeftOut, number>> = {};
@@ -147,7 +145,7 @@ function whyNot(
   const { row, task } = attempt;
   const { outcomes, reward, rate, split, weights } = by;
   if (row.state !== 'ended' && outcomes === undefined) return 'running';
-  if (isReplaced(attempt, by)) return 'replaced';
+  if (isReplaced(row, by)) return 'replaced';
   if (split !== undefined && splitPartOf(row.task, split) !== split.part) return 'split';
   if (rate !== undefined) {
     if (passRate === undefined) return 'rate';
@@ -167,8 +165,8 @@ function whyNot(
   return match.why === undefined ? 'where' : 'undecided';
 }
 
-function isReplaced({ replaced }: SelectedFrom, by: Selection): boolean {
-  return replaced === true && by.replaced !== true;
+function isReplaced({ progress }: RolloutRow, by: Selection): boolean {
+  return progress.replaced === true && by.replaced !== true;
 }
 
 function isStale({ progress }: RolloutRow, { version, max_versions }: NonNullable<Selection['weights']>): boolean {

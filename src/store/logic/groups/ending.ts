@@ -7,7 +7,7 @@ import { advance } from '../advance.ts';
 import type { Batch } from '../batchState.ts';
 import { closingEvents } from '../closingEvents.ts';
 import { type EventRun, insertRuns, runsOf } from '../events.ts';
-import { type RolloutRecordRow, readRollout, SELECT_ROLLOUT } from '../rolloutState.ts';
+import { type RolloutRecordRow, readRollout, SELECT_ROLLOUT, saveRollouts } from '../rolloutState.ts';
 import type { Group, GroupResult } from './groupState.ts';
 
 export interface GroupEnd {
@@ -35,12 +35,28 @@ export function endOfGroup(group: Group, batch: Pick<Batch, 'stopping'>, now: nu
 
 /** Ends a group: decides who counts. Its batch and its changed rollouts are saved already. */
 export async function endGroup(tx: Transaction, batch: Batch, group: Group, end: GroupEnd): Promise<void> {
-  const { result, counts } = resultOf(group, await membersOf(tx, group), end.withStale, tx.now);
+  const members = await membersOf(tx, group);
+  const { result, counts } = resultOf(group, members, end.withStale, tx.now);
   group.state = end.state;
   group.why = end.why === undefined ? null : `${end.why.replace(/\.$/, '')}: ${counts}.`;
   group.endedAt = tx.now;
   group.rev = ++batch.rev;
   group.result = result;
+  await saveRollouts(tx, countedAgain(members, result), () => batch);
+}
+
+/** Members that were replaced, but count after all. Returns them with their previous states. */
+function countedAgain(
+  members: readonly RolloutRecordRow[],
+  result: GroupResult,
+): ReadonlyMap<RolloutRecordRow, RolloutRecordRow> {
+  const again = members.filter(({ name, progress }) => progress.replaced === true && result.members.includes(name));
+  return new Map(
+    again.map((rollout) => {
+      const { replaced: _replaced, ...progress } = rollout.progress;
+      return [{ ...rollout, progress }, rollout];
+    }),
+  );
 }
 
 /** Returns the newest tries of the members of a group, by attempt. */

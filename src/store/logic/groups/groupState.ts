@@ -119,7 +119,7 @@ export function groupRow(batch: string, group: Group): GroupRow {
     scored: group.scored,
     open: group.open,
     replaced: group.replaced,
-    ...(stale.length === 0 ? {} : { stale: stale.length, stale_members: [...stale] }),
+    ...(stale.length === 0 ? {} : { stale: stale.length }),
     ...(filtered === undefined || filtered.why === null
       ? {}
       : { filtered: { why: filtered.why, tokens: filtered.tokens } }),

@@ -41,6 +41,9 @@ export async function reopenGroup(
   group.result = { members: [], excluded: [], cut: group.result?.cut ?? [], stale: [...tooOld] };
   const ledger = new Ledger(tx, new Map([[batch.id, batch]]));
   ledger.groups.add(batch, group);
+  for (const rollout of scored) {
+    if (tooOld.has(rollout.name)) ledger.change(rollout).progress = { ...rollout.progress, replaced: true };
+  }
   for (const rollout of replaced) ledger.replace(batch, group, rollout);
   await ledger.save();
   return true;

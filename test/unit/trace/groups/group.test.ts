@@ -107,6 +107,14 @@ describe('group of a task', () => {
     assert.equal(groupOf([rewarded(1, 1), rewarded(2, 0), running], 4).signal, 'some');
   });
 
+  it('does not count members that others replaced, in any view', () => {
+    const rows = [rewarded(1, 0), rewarded(2, 1), row(3, { reward: 1, passed: true, replaced: true })];
+    const group = groupOf(rows, 3);
+    assert.deepEqual([group.mean, group.scored, group.excluded], [0.5, 2, 1]);
+    assert.equal(group.members[2]?.why, 'its weights were too old, and another took its place');
+    assert.equal(figures(rows).wasted.excluded, 100);
+  });
+
   it('does not exclude a held attempt that a person changed before it ends', () => {
     const held = row(1, { touched: true }, { state: 'held', settles: false });
     assert.deepEqual(groupOf([held], 1).members[0], { attempt: 1, reward: null, open: true, tokens: 100 });

@@ -56,7 +56,9 @@ describe('the selection of attempts', () => {
 
   it('leaves out members that others replaced, also of the rates of their tasks', () => {
     const list = [scored('t', 1, true), scored('t', 2, false), scored('t', 3, false)];
-    const attempts = list.map((row, index) => ({ row, replaced: index === 0 }));
+    const attempts = list.map((row, index) => ({
+      row: index === 0 ? { ...row, progress: { ...row.progress, replaced: true } } : row,
+    }));
     const numbers = (by: Selection): unknown => {
       const { taken, left_out: left } = selectAttempts(attempts, selection.parse(by));
       return [taken.map(({ row: { attempt } }) => attempt), left];
