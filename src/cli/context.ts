@@ -4,6 +4,7 @@ import { defaultStore } from '../client/folders.ts';
 import type { TargetConnection } from '../client/targets/connectTarget.ts';
 import { LOCAL } from '../client/targets/local.ts';
 import { TargetFile } from '../client/targets/targetFile.ts';
+import { placed } from '../client/text/placed.ts';
 import { StudioError } from '../common/errors.ts';
 import { log, print, printColored, printColoredBlocks, printJson, printJsonList } from './output.ts';
 
@@ -39,6 +40,8 @@ export interface Context {
   readonly printJsonList: typeof printJsonList;
   /** Writes a line to stderr, for progress and logs. */
   readonly log: (text: string) => void;
+  /** Completes the commands in a message for the target of --target, so that they work when copied. */
+  readonly placed: (text: string) => string;
   /** Connects to a target’s server (`local`: the store’s server). Defaults to the target of --target. */
   readonly connect: (target?: string) => Promise<Connection>;
   /** Closes all connections, including port forwards. */
@@ -101,6 +104,7 @@ export function makeContext(input: ContextInput): Context {
     printJson,
     printJsonList,
     log,
+    placed: (text) => (target === undefined || target === LOCAL ? text : placed(text, target, targets.get(target))),
     connect: (name = target ?? LOCAL) => connectTo(name),
     close: async () => {
       ending.abort();

@@ -62,7 +62,7 @@ export async function followBatch(
   context.signal.addEventListener('abort', onInterrupt, { once: true });
   let row = await connection.api.batch(batch, end.signal);
   const pods = await podsOf(connection.api, row, end.signal);
-  const notes = new InfraNotes((line) => progress.note(line), pods);
+  const notes = new InfraNotes((line) => progress.note(connection.placed?.(line) ?? line), pods);
   const batchEnd = new BatchEnd(
     async () => (await connection.api.batch(batch, end.signal)).state === 'ended',
     () => end.abort(),
@@ -104,7 +104,7 @@ export async function followBatch(
     });
   connection.checkStore?.();
   row = await connection.api.batch(batch);
-  const outcome = await (options.report?.() ?? printedReport(context, connection.api, row, rows, options.bars ?? []));
+  const outcome = await (options.report?.() ?? printedReport(context, connection, row, rows, options.bars ?? []));
   if (context.signal.aborted) {
     context.log(`Batch ${batch} was cancelled.`);
     return 130;
@@ -117,7 +117,7 @@ export async function followBatch(
 
 async function printedReport(
   context: Context,
-  api: Api,
+  { api, placed }: Pick<Connection, 'api' | 'placed'>,
   row: BatchRow,
   rows: ReadonlyMap<string, RolloutRow>,
   bars: readonly Bar[],
@@ -138,7 +138,7 @@ async function printedReport(
       ),
     ),
     bars,
-    { fork, rescored },
+    { fork, rescored, placed },
   );
 }
 

@@ -45,6 +45,7 @@ async function main(argv: readonly string[]): Promise<number> {
     return name === undefined ? 2 : 0;
   }
   const json = rest.includes('--json');
+  let placed = (text: string): string => text;
   try {
     const command = await commandNamed(name);
     if (command === undefined) {
@@ -64,6 +65,7 @@ async function main(argv: readonly string[]): Promise<number> {
       target: textOption(commandLine, 'target'),
       signal: stop.signal,
     });
+    placed = context.placed;
     try {
       return await command.run(context, commandLine);
     } finally {
@@ -74,13 +76,18 @@ async function main(argv: readonly string[]): Promise<number> {
       stop.signal.aborted && (!StudioError.is(error) || error.code === 'cancelled' || error.code === 'unavailable');
     if (json) {
       const body = StudioError.is(error)
-        ? { code: error.code, message: error.message, hint: error.hint, details: error.details }
+        ? {
+            code: error.code,
+            message: error.message,
+            hint: error.hint === undefined ? undefined : placed(error.hint),
+            details: error.details,
+          }
         : { code: 'internal', message: errorText(error) };
       printJson({ error: body });
     }
     // File problems start with their location, so that terminals and editors can link to it.
     const prefix = StudioError.is(error, 'config') && !cancelled ? '' : 'rollout: ';
-    log(`${prefix}${cancelled ? 'interrupted' : errorText(error)}`);
+    log(`${prefix}${cancelled ? 'interrupted' : placed(errorText(error))}`);
     if (!StudioError.is(error) && error instanceof Error && process.env['ROLLOUT_DEBUG'] !== undefined)
       log(error.stack ?? '');
     return cancelled ? 130 : exitCodeOf(error);

@@ -16,6 +16,8 @@ interface ReportExtras {
   readonly rescored?: VerdictChanges | undefined;
   /** The held attempts, as text; '' if there are none. */
   readonly held?: string;
+  /** See `Connection.placed`. */
+  readonly placed?: ((text: string) => string) | undefined;
 }
 
 /** Prints a report, its comparisons, and the result of each threshold. Returns 1 if the report misses one. */
@@ -23,18 +25,20 @@ export function printReport(
   context: Context,
   report: Report,
   bars: readonly Bar[],
-  { comparison, fork, rescored, held = '' }: ReportExtras = {},
+  { comparison, fork, rescored, held = '', placed = context.placed }: ReportExtras = {},
 ): 0 | 1 {
+  const incidents = report.incidents.map((one) => ({ ...one, text: placed(one.text) }));
   const results = bars.map((bar) => reaches(report, bar));
   if (context.json)
     context.printJson({
       ...report,
+      incidents,
       ...(comparison === undefined ? {} : { baseline: comparison }),
       ...(fork === undefined ? {} : { fork }),
       ...(rescored === undefined ? {} : { rescored }),
     });
   else {
-    context.print(reportText(report, context.terminal.width));
+    context.print(reportText({ ...report, incidents }, context.terminal.width));
     if (held !== '') context.print(`\n${held}`);
     if (fork !== undefined) context.print(`\n${forkText(fork)}`);
     if (rescored !== undefined) context.print(`\n${changesText(rescored)}`);

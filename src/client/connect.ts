@@ -36,6 +36,8 @@ export interface Connection {
   readAddress(): ServerAddress;
   /** Finds or restarts the server after it was lost. */
   reconnect(signal?: AbortSignal): Promise<void>;
+  /** Completes the commands in a message, so that they reach this server when copied. Absent: they do as they are. */
+  placed?(text: string): string;
   /** Throws StudioError `storage` if the store, a folder, was deleted after this connection was opened. */
   checkStore?(): void;
 }

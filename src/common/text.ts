@@ -56,3 +56,10 @@ function isHighSurrogate(text: string, at: number): boolean {
   const unit = text.charCodeAt(at);
   return unit >= 0xd800 && unit <= 0xdbff;
 }
+
+/** Returns `a`, `a and b`, or `a, b, and c`. */
+export function listText(items: readonly string[]): string {
+  const last = items.at(-1) ?? '';
+  if (items.length < 3) return items.join(' and ');
+  return `${items.slice(0, -1).join(', ')}, and ${last}`;
+}

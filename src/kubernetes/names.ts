@@ -91,6 +91,20 @@ export function selector(required: Readonly<Record<string, string>>): string {
 /** Selects all our objects. */
 export const OURS = selector({ [LABEL.name]: APP, [LABEL.managedBy]: APP });
 
+/** Returns whether an object is one of ours, whatever tool applied it. */
+export function isOurs(object: Labeled): boolean {
+  return object.metadata.labels?.[LABEL.name] === APP;
+}
+
+/** Returns whether an object is one of a batch. */
+export function isOfBatch(object: Labeled, batch: string): boolean {
+  return isOurs(object) && object.metadata.labels?.[LABEL.batch] === batchKey(batch);
+}
+
+interface Labeled {
+  readonly metadata: { readonly labels?: Readonly<Record<string, string>> | undefined };
+}
+
 /** How the names of all objects of batches begin. */
 export const BATCH_NAME_PREFIX = 'rollout-b';
 

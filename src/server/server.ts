@@ -225,6 +225,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     log,
     checkNeeds: async (submission) => (await late.executor?.check(submission)) ?? [],
     startsWorkers: options.executor !== undefined,
+    lackingValues: (batch) => late.executor?.lackingValues?.(batch) ?? [],
     info: () => serverInfo(store, startedAt, pressure),
     draining: () => draining,
     trained: () => idle.keep(TRAINER_MS),

@@ -26,6 +26,8 @@ export interface Services {
   readonly checkNeeds: Executor['check'];
   /** Whether the server has an executor, instead of workers that connect on their own. */
   readonly startsWorkers: boolean;
+  /** See `Executor.lackingValues`. */
+  readonly lackingValues: (batch: string) => readonly string[];
   readonly info: () => Promise<ServerInfo>;
   /** Whether the server is shutting down, so that clients and workers should use another one. */
   readonly draining: () => boolean;

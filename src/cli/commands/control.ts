@@ -31,6 +31,7 @@ function controlCommand(verb: ControlVerb, usage: string, text: string): Command
           reason: textOption(commandLine, 'reason'),
           release: commandLine.options['release-pods'] === true,
           by: 'rollout',
+          env: context.env,
         },
         context.signal,
       );
@@ -52,7 +53,11 @@ export const pause = controlCommand(
   'BATCH|ROLLOUT',
   'Holds each running rollout before its next call and starts no more.',
 );
-export const resume = controlCommand('resume', 'BATCH|ROLLOUT', 'Resumes a paused batch or rollout.');
+export const resume = controlCommand(
+  'resume',
+  'BATCH|ROLLOUT',
+  'Resumes a paused batch or rollout. Sends the values of `${env:…}` again if the server has lost them.',
+);
 export const retry = controlCommand(
   'retry',
   'BATCH',

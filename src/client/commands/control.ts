@@ -1,8 +1,9 @@
 /** Control commands for a batch or, where it makes sense, a single rollout. */
 
+import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
-import { plural } from '../../common/text.ts';
+import { listText, plural } from '../../common/text.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { CommandReply } from '../../protocol/commands.ts';
 import { batchId, parseReference, resolveRollout } from '../reference.ts';
@@ -30,6 +31,8 @@ interface ControlOptions {
   readonly release?: boolean;
   /** Who sends the command; recorded with it. */
   readonly by: string;
+  /** Where values of `${env:…}` are read that a retry needs again, or that were lost. */
+  readonly env?: NodeJS.ProcessEnv;
 }
 
 /** Sends a command to the batch or rollout that `text` references. */
@@ -50,7 +53,13 @@ export async function control(
   };
   if (reference.kind === 'batch') {
     const id = await batchId(api, reference.batch, signal);
-    return { kind: 'batch', id, reply: await api.commandBatch(id, { ...args, verb }, signal) };
+    const send = (more: object): Promise<CommandReply> => api.commandBatch(id, { ...args, ...more, verb }, signal);
+    const reply = await send({}).catch((error: unknown) => {
+      const secrets = missingValues(error, options.env);
+      if (secrets === undefined) throw error;
+      return send({ command: newId('c'), args: { secrets } });
+    });
+    return { kind: 'batch', id, reply };
   }
   const rolloutVerb = FOR_ROLLOUT[verb];
   if (rolloutVerb === undefined)
@@ -64,6 +73,25 @@ export async function control(
   const id = await resolveRollout(api, reference, signal);
   return { kind: 'rollout', id, reply: await api.commandRollout(id, { ...args, verb: rolloutVerb }, signal) };
 }
+
+/**
+ * Returns the values that a server misses, from the environment; undefined if it does not miss any. Throws StudioError
+ * `config` if some are not set.
+ */
+function missingValues(error: unknown, env: NodeJS.ProcessEnv | undefined): Record<string, string> | undefined {
+  const names = StudioError.is(error, 'config') ? missing.safeParse(error.details).data?.missing : undefined;
+  if (names === undefined || env === undefined) return undefined;
+  const unset = names.filter((name) => env[name] === undefined);
+  if (unset.length > 0) {
+    throw new StudioError('config', `The server no longer has the values of ${listText(unset)}.`, {
+      hint: 'Set them as environment variables here, as when the batch was launched, and repeat the command.',
+      cause: error,
+    });
+  }
+  return Object.fromEntries(names.map((name) => [name, env[name] ?? '']));
+}
+
+const missing = z.looseObject({ missing: z.array(z.string()) });
 
 /** Describes what a command did. */
 export function controlText(verb: ControlVerb, { reply, kind, id }: ControlResult): string {

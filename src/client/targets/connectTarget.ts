@@ -9,6 +9,7 @@ import { Api } from '../../protocol/api.ts';
 import type { ServerAddress } from '../../protocol/transport.ts';
 import type { Connection } from '../connect.ts';
 import { nodeTransport } from '../nodeTransport.ts';
+import { placed } from '../text/placed.ts';
 import { certificatesOf, newToken, noReadToken, noToken } from './addressTokens.ts';
 import { askServer } from './askServer.ts';
 import { type ClientTokens, findServerPod, type ServerPod, serverTokens } from './serverPod.ts';
@@ -75,6 +76,7 @@ async function connectUrl(
       return addressWith(read);
     },
     reconnect: (stop) => notices.watch(check(stop)),
+    placed: (text) => placed(text, name, target),
     close: () => undefined,
   };
 }
@@ -114,6 +116,7 @@ async function connectCluster(name: string, target: ClusterTarget, options: Targ
     address: () => link.address('full'),
     readAddress: () => link.address('read'),
     reconnect: (signal) => link.reach(signal),
+    placed: (text) => placed(text, name, target),
     close: () => link.close(),
   };
 }

@@ -6,10 +6,10 @@ import { StudioError } from '../../common/errors.ts';
 import { requireHarmlessSidecars } from '../../config/sidecars.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { Cluster } from '../../kubernetes/access/cluster.ts';
-import { KINDS } from '../../kubernetes/access/kinds.ts';
+import { KINDS, type Kind } from '../../kubernetes/access/kinds.ts';
 import { type Job, type KubeObject, type OwnerReference, readObject } from '../../kubernetes/access/objects.ts';
-import { batchName, LABEL, labels, type ProgramSource, selector } from '../../kubernetes/names.ts';
-import { SECRETS_FILE } from '../../kubernetes/programs/workerBootstrap.ts';
+import { batchName, isOfBatch, LABEL, labels, type ProgramSource, selector } from '../../kubernetes/names.ts';
+import { AUTHORITY_FILE, SECRETS_FILE, WORKER_FILE } from '../../kubernetes/programs/workerBootstrap.ts';
 import type { ClusterHost } from '../executor.ts';
 import { BatchNetwork, batchPolicies, policyNames } from './batchNetwork.ts';
 import { ImagePins } from './imagePins.ts';
@@ -22,6 +22,7 @@ import {
   type PodObjectOptions,
 } from './jobManifest.ts';
 import { batchOf, type Round } from './jobRounds.ts';
+import { BOOTSTRAP_FILE } from './podManifest.ts';
 import { sidecarVariables } from './sidecarSecrets.ts';
 import type { PodSizing } from './sizing.ts';
 
@@ -64,6 +65,8 @@ export class BatchObjects {
   readonly #network: BatchNetwork;
   /** By batch: the policies as they were last applied. */
   readonly #policies = new Map<string, readonly KubeObject[]>();
+  /** UIDs of Jobs that this server removed. */
+  readonly #removedJobs = new Set<string>();
   #mayLimitNetwork = true;
 
   constructor(options: BatchObjectsOptions) {
@@ -97,31 +100,44 @@ export class BatchObjects {
     // Pods wait long for objects that are missing at their start, so the Job is created last, and owns them only then.
     await this.write(batch, submission, sizing.slots, undefined, signal);
     await this.#learnOwnImage(signal);
-    const object = batchJob({
-      pinned: (named, policy) => this.pins.of(named, policy),
-      tls: this.tls,
-      programs: programSource,
-      batch,
-      round: plan.round,
-      namespace: cluster.namespace,
-      pods: submission.pods ?? {},
-      sizing,
-      image,
-      pullPolicy,
-      settled: plan.settled,
-      fruitless: plan.fruitless,
-    });
-    let job: Job | undefined;
-    try {
-      job = readObject('Job', await cluster.create(object, { signal }));
-    } catch (error) {
-      if (!StudioError.is(error, 'conflict')) throw error;
-      job = await cluster.get('Job', object.metadata.name, { signal });
-      if (job === undefined) throw error;
+    const jobOf = (round: number): KubeObject =>
+      batchJob({
+        pinned: (named, policy) => this.pins.of(named, policy),
+        tls: this.tls,
+        programs: programSource,
+        batch,
+        round,
+        namespace: cluster.namespace,
+        pods: submission.pods ?? {},
+        sizing,
+        image,
+        pullPolicy,
+        settled: plan.settled,
+        fruitless: plan.fruitless,
+      });
+    let job = await this.#createOrFind(jobOf(plan.round), signal);
+    // Another program's Job keeps its name, and the batch takes the next one.
+    for (let round = plan.round + 1; !isOfBatch(job, batch); round++) {
+      const next = jobOf(round);
+      const text = `Job ${job.metadata.name} belongs to another program. The batch uses ${next.metadata.name}.`;
+      this.#options.host.log(text, { level: 'warning', batch });
+      job = await this.#createOrFind(next, signal);
     }
     const { name, uid } = job.metadata;
     if (uid !== undefined) await this.write(batch, submission, sizing.slots, ownerOf({ name, uid }), signal);
     return job;
+  }
+
+  async #createOrFind(object: KubeObject, signal: AbortSignal): Promise<Job> {
+    const { cluster } = this.#options;
+    try {
+      return readObject('Job', await cluster.create(object, { signal }));
+    } catch (error) {
+      if (!StudioError.is(error, 'conflict')) throw error;
+      const existing = await cluster.get('Job', object.metadata.name, { signal });
+      if (existing === undefined) throw error;
+      return existing;
+    }
   }
 
   /** Learns which image this server itself runs. */
@@ -159,12 +175,44 @@ export class BatchObjects {
     const secrets = await this.#secretsFor(batch, submission, signal);
     await Promise.all([
       this.#limitNetwork(options, submission, secrets, signal),
-      cluster.apply(batchConfigMap(options, programSource), { signal }),
-      cluster.apply(
+      this.#apply(batch, batchConfigMap(options, programSource), signal),
+      this.#apply(
+        batch,
         batchSecret(options, worker, secrets, sidecarVariables(submission.pods ?? {}), this.#options.authority),
-        { signal },
+        signal,
       ),
     ]);
+  }
+
+  /** Applies an object of a batch; throws `conflict` if another program has its name. */
+  async #apply(batch: string, object: KubeObject, signal: AbortSignal): Promise<void> {
+    const accept = (existing: KubeObject): void => requireOwn(existing, batch, this.#options.cluster.namespace);
+    await this.#options.cluster.apply(object, { signal, accept, force: true });
+  }
+
+  /**
+   * Returns the objects that pods of the batch need, as `Kind name`, and that are missing or lack content. Throws
+   * `conflict` if another program has one of the names.
+   */
+  async missing(batch: string, signal: AbortSignal): Promise<string[]> {
+    const { cluster, programSource } = this.#options;
+    const name = batchName(batch);
+    const policies = (this.#policies.get(batch) ?? []).map(({ metadata }) => metadata.name);
+    const needed = [
+      { kind: 'ConfigMap', name, keys: programSource === 'image' ? [] : [BOOTSTRAP_FILE] },
+      { kind: 'Secret', name, keys: [WORKER_FILE, SECRETS_FILE, ...(this.tls ? [AUTHORITY_FILE] : [])] },
+      ...policies.map((policy) => ({ kind: 'NetworkPolicy', name: policy, keys: [] }) as const),
+    ] as const;
+    const missing: string[] = [];
+    for (const each of needed) {
+      const found: KubeObject | undefined = await cluster.get(each.kind, each.name, { signal });
+      if (found !== undefined) requireOwn(found, batch, cluster.namespace);
+      const content = values.safeParse(found?.['data'] ?? {}).data ?? {};
+      if (found !== undefined && each.keys.every((key) => Object.hasOwn(content, key))) continue;
+      missing.push(`${each.kind} ${each.name}`);
+      if (each.kind === 'NetworkPolicy') this.#policies.delete(batch);
+    }
+    return missing;
   }
 
   /** Allows the addresses that what the batch names has now. */
@@ -184,13 +232,13 @@ export class BatchObjects {
     signal: AbortSignal,
   ): Promise<void> {
     if (!this.#mayLimitNetwork) return;
-    const { cluster, host } = this.#options;
+    const { host } = this.#options;
     const { batch } = options;
     try {
       const rules = await this.#network.rules(submission, secrets, [host.url, ...(host.others ?? [])]);
       const policies = batchPolicies(batch, rules, (name) => belongingMetadata(options, name));
       if (isDeepStrictEqual(policies, this.#policies.get(batch))) return;
-      for (const policy of policies) await cluster.apply(policy, { signal });
+      for (const policy of policies) await this.#apply(batch, policy, signal);
       this.#policies.set(batch, policies);
     } catch (error) {
       if (!StudioError.is(error, 'forbidden')) throw error;
@@ -216,18 +264,31 @@ export class BatchObjects {
 
   /** Removes the secrets of an ended batch. `all`: also its other objects, except Jobs. */
   async removeSecrets(batch: string, all: boolean, signal: AbortSignal): Promise<void> {
-    const { cluster } = this.#options;
-    await cluster.remove('Secret', batchName(batch), { signal });
+    await this.#removeOwn('Secret', batchName(batch), batch, signal);
     this.#policies.delete(batch);
     if (!all) return;
-    await cluster.remove('ConfigMap', batchName(batch), { signal });
+    await this.#removeOwn('ConfigMap', batchName(batch), batch, signal);
     for (const name of Object.values(policyNames(batch)))
-      await cluster.remove('NetworkPolicy', name, { signal }).catch((error: unknown) => {
+      await this.#removeOwn('NetworkPolicy', name, batch, signal).catch((error: unknown) => {
         if (!StudioError.is(error, 'forbidden')) throw error;
       });
   }
 
+  /** Removes an object of a batch, but not one of another program with its name. */
+  async #removeOwn(kind: Kind, name: string, batch: string, signal: AbortSignal): Promise<void> {
+    const { cluster } = this.#options;
+    const found: KubeObject | undefined = await cluster.get(kind, name, { signal });
+    if (found !== undefined && isOfBatch(found, batch))
+      await cluster.remove(kind, name, { uid: found.metadata.uid, signal });
+  }
+
+  /** Returns whether this server removed a Job. */
+  hasRemoved(uid: string): boolean {
+    return this.#removedJobs.has(uid);
+  }
+
   async removeJob({ name, uid }: Round, signal: AbortSignal): Promise<void> {
+    this.#removedJobs.add(uid);
     await this.#options.cluster.remove('Job', name, { uid, propagation: 'Background', signal });
   }
 
@@ -243,7 +304,8 @@ export class BatchObjects {
 
   /** Returns the secrets in the batch's Secret. */
   async secrets(batch: string, signal: AbortSignal): Promise<Record<string, string> | undefined> {
-    const stored = (await this.#options.cluster.get('Secret', batchName(batch), { signal }))?.data?.[SECRETS_FILE];
+    const secret = await this.#options.cluster.get('Secret', batchName(batch), { signal });
+    const stored = secret !== undefined && isOfBatch(secret, batch) ? secret.data?.[SECRETS_FILE] : undefined;
     return stored === undefined ? undefined : values.parse(JSON.parse(Buffer.from(stored, 'base64').toString('utf8')));
   }
 
@@ -262,15 +324,32 @@ export class BatchObjects {
     const found = (await this.secrets(batch, signal)) ?? {};
     const missing = submission.env.names.filter((name) => !Object.hasOwn(found, name));
     if (missing.length > 0) {
-      throw new StudioError('unavailable', `This server does not have the values of ${missing.join(', ')}.`, {
-        hint:
-          'They are on the server to which the batch was submitted. If that server is gone for good, submit the ' +
-          'batch again.',
-      });
+      throw new StudioError(
+        'unavailable',
+        `The values of ${missing.join(', ')} are lost: neither the batch's Secret nor the server has them.`,
+        { hint: `Send them again from where they are set, with rollout resume ${batch}.`, details: { missing } },
+      );
     }
     return found;
   }
 }
+
+/** Throws `conflict` if an object with the name of an object of a batch is another program's. */
+function requireOwn(existing: KubeObject, batch: string, namespace: string): void {
+  if (isOfBatch(existing, batch)) return;
+  const { kind, metadata } = existing;
+  throw new StudioError(
+    'conflict',
+    `The ${kind} ${metadata.name} in namespace ${namespace} belongs to another program, and the batch needs this name.`,
+    {
+      hint: `If nobody needs it, remove it with kubectl delete ${kind.toLowerCase()} ${metadata.name} -n ${namespace}`,
+      details: { reason: FOREIGN },
+    },
+  );
+}
+
+/** The reason of errors about objects of other programs. */
+export const FOREIGN = 'Foreign';
 
 /** Returns the owner reference of a Job, for the objects its pods need. */
 export function ownerOf({ name, uid }: Pick<Round, 'name' | 'uid'>): OwnerReference {

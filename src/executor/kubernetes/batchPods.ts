@@ -1,13 +1,15 @@
 /** Makes sure that a batch has a Job while it has rollouts to run. */
 
+import { z } from 'zod';
 import { errorText, StudioError } from '../../common/errors.ts';
-import { plural } from '../../common/text.ts';
+import { listText, plural } from '../../common/text.ts';
+import { duration } from '../../common/units.ts';
 import type { Submission } from '../../config/submission.ts';
 import { isQuota } from '../../kubernetes/access/kubeErrors.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import { attemptCount } from '../../trace/outcome.ts';
 import type { ClusterHost } from '../executor.ts';
-import { type BatchObjects, ownerOf } from './batchObjects.ts';
+import { type BatchObjects, FOREIGN, ownerOf } from './batchObjects.ts';
 import { type NextRound, nextRound, type Round } from './jobRounds.ts';
 import type { Rounds } from './rounds.ts';
 import { podSizing } from './sizing.ts';
@@ -41,6 +43,10 @@ export class BatchPods {
   #hasObjects = false;
   /** The next Job, and when to create it. */
   #due = { round: 0, at: 0 };
+  /** Objects that others deleted, and when this was noticed. */
+  #lost: { readonly objects: readonly string[]; readonly at: number } | undefined;
+  /** The variables whose values nobody has anymore, and how often they were missed. */
+  #lacking: { readonly names: readonly string[]; readonly times: number } | undefined;
   readonly #reported = new Set<string>();
   #isRunning = false;
   #isRequested = false;
@@ -51,6 +57,41 @@ export class BatchPods {
     this.#options = options;
     this.#record = record;
     this.#submission = submission;
+  }
+
+  /** The variables of `${env:…}` whose values neither the server nor the cluster has, so that no pod can start. */
+  get lacking(): readonly string[] {
+    return this.#lacking?.names ?? [];
+  }
+
+  /** Looks whether everything that its pods start with still exists, and creates again what others deleted. */
+  async checkObjects(): Promise<void> {
+    const { objects, role, rounds, signal } = this.#options;
+    if (this.#closed || !this.#hasObjects || role() === 'unready') return;
+    if (role() === 'watches') {
+      this.#hasObjects = false; // hands over the values again if they are gone
+      this.request();
+      return;
+    }
+    if (rounds.active(this.id) === undefined) return; // the next Job writes them
+    try {
+      const missing = await objects.missing(this.id, signal);
+      if (missing.length === 0) return;
+      this.#lost = { objects: missing, at: performance.now() };
+    } catch (error) {
+      if (!isForeign(error)) throw error;
+    }
+    this.#hasObjects = false;
+    this.request();
+  }
+
+  /** Reports that others deleted its active Job. Its rollouts continue in the next one. */
+  async jobDeleted(name: string): Promise<void> {
+    if (this.#closed || this.#options.role() !== 'makes') return;
+    await this.#options.host.recordInfra(this.id, {
+      what: 'job_deleted',
+      text: `Job ${name} was deleted by someone else, with its pods. The next Job continues their rollouts.`,
+    });
   }
 
   /** Whether it is paused without pods. */
@@ -161,6 +202,7 @@ export class BatchPods {
       },
       signal,
     );
+    await this.#restored();
     this.#hasObjects = true;
     this.#reported.clear();
     rounds.see(job);
@@ -184,7 +226,10 @@ export class BatchPods {
    */
   async #lookAfter(active: Round): Promise<void> {
     const { objects, signal } = this.#options;
-    if (!this.#hasObjects) await objects.write(this.id, this.#submission, active.slots, ownerOf(active), signal);
+    if (!this.#hasObjects) {
+      await objects.write(this.id, this.#submission, active.slots, ownerOf(active), signal);
+      await this.#restored();
+    }
     this.#hasObjects = true;
     if (!active.suspended || active.released || this.#record.released) return;
     const { queue } = this.#submission.pods ?? {};
@@ -232,15 +277,42 @@ export class BatchPods {
     );
   }
 
+  /** Handles that its objects were written: reports those that others had deleted. */
+  async #restored(): Promise<void> {
+    const lost = this.#lost;
+    const sent = this.#lacking !== undefined && this.#lacking.times > 1;
+    this.#lost = undefined;
+    this.#lacking = undefined;
+    for (const key of ['values', 'foreign']) this.#reported.delete(key);
+    if (lost === undefined) return;
+    const ms = Math.round(performance.now() - lost.at);
+    const text =
+      `${listText(lost.objects)} ${lost.objects.length === 1 ? 'was' : 'were'} deleted by someone else, and created ` +
+      `again ${duration(ms)} after the server noticed${sent ? ', once the values were sent again' : ''}.`;
+    this.#options.host.log(text, { level: 'warning', batch: this.id });
+    await this.#options.host.recordInfra(this.id, { what: 'objects_lost', ms, text });
+  }
+
   async #failed(error: unknown): Promise<number> {
     const { host, signal } = this.#options;
     if (signal.aborted || this.#closed) return 0;
     const text = errorText(error);
+    const names = StudioError.is(error) ? missingValues.safeParse(error.details).data?.missing : undefined;
+    this.#lacking = names === undefined ? undefined : { names, times: (this.#lacking?.times ?? 0) + 1 };
     host.log(text, { level: 'warning', batch: this.id });
     try {
       if (StudioError.is(error) && FOR_GOOD.has(error.code)) {
         await this.#giveUp(text);
         return 0;
+      }
+      if (this.#lacking !== undefined) {
+        // Another server that has them may just be about to write them.
+        if (this.#lacking.times > 1) await this.#reportOnce('values', 'values_lost', `No pod can start. ${text}`);
+        return RETRY_MS;
+      }
+      if (isForeign(error)) {
+        await this.#reportOnce('foreign', 'objects_taken', `No pod can start. ${text}`);
+        return RETRY_MS;
       }
       await this.#reportOnce(
         StudioError.is(error) ? `${error.code} ${String(error.details?.['reason'])}` : 'failed',
@@ -264,6 +336,12 @@ export class BatchPods {
     this.#reported.add(key);
     await this.#options.host.recordInfra(this.id, { what, text });
   }
+}
+
+const missingValues = z.looseObject({ missing: z.array(z.string()) });
+
+function isForeign(error: unknown): boolean {
+  return StudioError.is(error, 'conflict') && error.details?.['reason'] === FOREIGN;
 }
 
 function settledOf({ row: { counts } }: BatchRecord): number {

@@ -33,12 +33,16 @@ const OUTAGE_MS = 5_000;
 /** Delay before retrying after a failure. Also for a watch that was denied, since its permission may be restored. */
 const RETRY_MS = 15_000;
 const STUCK_EVERY_MS = 5_000;
+/** How often the objects of batches are looked for. They are created again right after. */
+const OBJECTS_EVERY_MS = 10_000;
 /** How often names on the network are resolved again. */
 const ADDRESSES_EVERY_MS = 60_000;
 /** Interval of probes; any response counts. */
 const PROBE_EVERY_MS = 5_000;
 const PROBE_RETRY_MS = 500;
 const PROBE_MS = 5_000;
+/** Errors after which the existence of objects is unknown. */
+const UNCHECKED: ReadonlySet<string> = new Set(['unavailable', 'forbidden', 'unauthorized']);
 /** Pods of an ended batch end on their own within this time, but pods that have not started never would. */
 const LEAVE_MS = 10_000;
 
@@ -53,6 +57,8 @@ export class KubernetesExecutor implements Executor {
   readonly #pods: PodWatch;
   readonly #frozen: FrozenPods;
   readonly #end = new AbortController();
+  /** Batches whose objects are being looked for. */
+  readonly #checking = new Set<string>();
   /** Pending work. */
   readonly #pending = new Set<Promise<void>>();
   readonly #outage = new Outage(OUTAGE_MS, (error, ms) => this.#reportOutage(error, ms));
@@ -114,6 +120,10 @@ export class KubernetesExecutor implements Executor {
     batch.request();
   }
 
+  lackingValues(batch: string): readonly string[] {
+    return this.#batches.get(batch)?.lacking ?? [];
+  }
+
   workerLost(batch: string, worker: string): void {
     this.#runInBackground('deleting a frozen pod', this.#frozen.workerLost(batch, worker), batch);
   }
@@ -163,6 +173,7 @@ export class KubernetesExecutor implements Executor {
 
   async #run(): Promise<void> {
     const { signal } = this.#end;
+    this.#runInBackground('looking for deleted objects', this.#checkObjects());
     while (!(await this.#options.host.elect(ROLE))) {
       this.#play('watches');
       await sleep(ELECT_EVERY_MS, signal);
@@ -199,8 +210,13 @@ export class KubernetesExecutor implements Executor {
         this.#runInBackground('keeping Jobs without the Deployment', this.#objects.disown(jobs, this.#end.signal));
       },
       onEvent: (type, job) => {
+        const active = batchOf(job) === undefined ? undefined : this.#rounds.active(batchOf(job) ?? '');
         const id = type === 'DELETED' ? this.#rounds.remove(job) : this.#rounds.see(job);
-        if (id !== undefined) this.#batches.get(id)?.request();
+        const batch = id === undefined ? undefined : this.#batches.get(id);
+        const { name, uid = '' } = job.metadata;
+        if (type === 'DELETED' && active?.uid === uid && !this.#objects.hasRemoved(uid) && batch !== undefined)
+          this.#runInBackground('reporting a deleted Job', batch.jobDeleted(name), id);
+        batch?.request();
       },
       onTrouble: (error) => this.#outage.set(error),
     });
@@ -211,6 +227,37 @@ export class KubernetesExecutor implements Executor {
       onList: (pods) => this.#pods.onList(pods),
       onEvent: (type, pod) => this.#pods.onEvent(type, pod),
     });
+  }
+
+  /** Looks for objects of batches that others deleted, until the server shuts down. */
+  async #checkObjects(): Promise<void> {
+    const { signal } = this.#end;
+    const isClosed = (): boolean => signal.aborted; // checked again after each wait
+    while (!isClosed()) {
+      await sleep(OBJECTS_EVERY_MS, signal).catch(() => undefined);
+      for (const id of [...this.#batches.keys()]) if (!isClosed()) await this.#checkBatch(id);
+    }
+  }
+
+  #checkNow(id: string | undefined): void {
+    if (id !== undefined) this.#runInBackground('looking for deleted objects', this.#checkBatch(id), id);
+  }
+
+  async #checkBatch(id: string): Promise<void> {
+    if (this.#checking.has(id)) return;
+    this.#checking.add(id);
+    try {
+      await this.#batches.get(id)?.checkObjects();
+    } catch (error) {
+      // The watches report an unreachable cluster, and the installation's own check missing rights.
+      if (!this.#end.signal.aborted && !(StudioError.is(error) && UNCHECKED.has(error.code)))
+        this.#options.host.log(`looking for deleted objects failed: ${errorText(error)}`, {
+          level: 'error',
+          batch: id,
+        });
+    } finally {
+      this.#checking.delete(id);
+    }
   }
 
   /** Probes the API server: a silent watch cannot distinguish a hanging server from one without news. */
@@ -238,7 +285,10 @@ export class KubernetesExecutor implements Executor {
       // Earlier events were handled, or no longer matter.
       onList: () => undefined,
       onEvent: (type, event) => {
-        if (type !== 'DELETED') this.#pods.onClusterEvent(event, (job) => this.#rounds.batchOf(job));
+        if (type === 'DELETED') return;
+        this.#pods.onClusterEvent(event, (job) => this.#rounds.batchOf(job));
+        // A pod waits for an object, which may have been deleted.
+        if (event.reason === 'FailedMount') this.#checkNow(this.#pods.batchOf(event.involvedObject.uid));
       },
     });
   }

@@ -93,6 +93,11 @@ export class PodWatch {
     }
   }
 
+  /** Returns the batch of a pod by its UID. */
+  batchOf(uid: string | undefined): string | undefined {
+    return uid === undefined ? undefined : this.#pods.get(uid)?.batch;
+  }
+
   /** Looks for pods whose nodes do not respond. */
   async checkStuck(now = performance.now()): Promise<void> {
     // Queried once for all pods of a batch: after an outage, all of them are silent.

@@ -47,7 +47,7 @@ export function controlCommands(services: Services, values: StoredValues): Comma
         applies: (row) => row.state === 'paused',
         direct: true,
       });
-      if (batch !== undefined) await command(services, batch, { verb: 'resume' });
+      if (batch !== undefined) await withSent(services, batch, 'resume', values);
     },
     'rollout.stopBatch': async (argument) => {
       const batch = await pickBatch(services, argument, {
@@ -105,13 +105,22 @@ async function stop(services: Services, batch: string): Promise<void> {
   await command(services, batch, { verb: 'cancel', args: { reason: 'Stopped in the editor.' } });
 }
 
-/** Retries a batch. Sends its secret values again, because the server drops them when a batch ends. */
-async function retry(services: Services, batch: string, values: StoredValues): Promise<void> {
-  const {
-    result: { changed },
-  } = await withValues(values, [], askValue, (secrets) =>
-    command(services, batch, { verb: 'retry', ...(Object.keys(secrets).length === 0 ? {} : { args: { secrets } }) }),
+/** Sends a command, with the values of `${env:…}` if the server no longer has them. */
+async function withSent(
+  services: Services,
+  batch: string,
+  verb: 'resume' | 'retry',
+  values: StoredValues,
+): ReturnType<typeof command> {
+  const { result } = await withValues(values, [], askValue, (secrets) =>
+    command(services, batch, { verb, ...(Object.keys(secrets).length === 0 ? {} : { args: { secrets } }) }),
   );
+  return result;
+}
+
+/** Retries a batch. Its values are sent again, because the server drops them when a batch ends. */
+async function retry(services: Services, batch: string, values: StoredValues): Promise<void> {
+  const { changed } = await withSent(services, batch, 'retry', values);
   void vscode.window.showInformationMessage(
     changed === undefined || changed === 0
       ? 'Every attempt of this batch already has a result.'

@@ -39,6 +39,14 @@ export interface ListOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+interface ApplyOptions extends CallOptions {
+  readonly dryRun?: boolean | undefined;
+  /** Also sets fields that others set to another value. */
+  readonly force?: boolean | undefined;
+  /** Throws if the object that exists must not be changed. */
+  readonly accept?: ((existing: KubeObject) => void) | undefined;
+}
+
 interface AppliedObject {
   readonly object: KubeObject;
   readonly change: 'created' | 'changed' | 'same';
@@ -150,15 +158,13 @@ export class Cluster {
 
   /**
    * Applies an object on the server's side with our field manager. Fields set by others stay. Throws a `conflict` that
-   * names the others if the object needs another value for one of these fields.
+   * names the others if the object needs another value for one of these fields, unless `force` is set.
    */
-  async apply(
-    object: KubeObject,
-    options: CallOptions & { readonly dryRun?: boolean | undefined } = {},
-  ): Promise<AppliedObject> {
+  async apply(object: KubeObject, options: ApplyOptions = {}): Promise<AppliedObject> {
     const kind = kindOf(object);
     const target = this.#withNamespace(object, options);
     const before = await this.get(kind, object.metadata.name, { ...options, namespace: target.metadata.namespace });
+    if (before !== undefined) options.accept?.(before);
     const dryRun = options.dryRun === true ? 'All' : undefined;
     const patch = (force?: true): Promise<KubernetesObject> =>
       this.#objects('patch', kind, target.metadata, options, (api) =>
@@ -171,7 +177,7 @@ export class Cluster {
           'application/apply-patch+yaml',
         ),
       );
-    const sent = await patch().catch((error: unknown) => {
+    const sent = await patch(options.force === true ? true : undefined).catch((error: unknown) => {
       // Fields that we set without apply are also ours.
       if (isConflictWithUs(error)) return patch(true);
       throw error;

@@ -121,6 +121,13 @@ export class Supervisor {
     this.#track(batch).throttle.request();
   }
 
+  /** Handles that the values of its `${env:…}` were sent again. */
+  valuesSent(batch: string): void {
+    const tracked = this.#track(batch);
+    tracked.secretsAt = performance.now();
+    tracked.throttle.request();
+  }
+
   /** Handles the end of one of its rollouts: there may be a retry, a free slot, or a reason to stop. */
   rolloutEnded(batch: string): void {
     const tracked = this.#track(batch);

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
+import { listText } from '../../common/text.ts';
 import {
   type BatchCommand,
   type CommandReply,
@@ -24,8 +25,11 @@ const noArgs = z.object({});
 /** `release`: ends the workers while the batch is paused. */
 const pauseArgs = z.object({ release: z.boolean().optional() });
 const cancelArgs = z.object({ reason: z.string().max(1000).optional() });
-/** `secrets`: they were deleted when the batch ended, and its retries need them again. */
-const retryArgs = z.object({ secrets: z.record(z.string(), z.string()).optional() });
+/**
+ * `secrets`: values of `${env:…}`, which `retry` needs again because they were deleted when the batch ended, and
+ * `resume` if they were lost.
+ */
+const valueArgs = z.object({ secrets: z.record(z.string(), z.string()).optional() });
 
 /** Applies a command to a batch. Idempotent by the command's ID. */
 export async function commandBatch(services: Services, batch: string, request: BatchCommand): Promise<CommandReply> {
@@ -62,23 +66,17 @@ interface Plan {
 }
 
 function plan(services: Services, batch: string, request: BatchCommand): Plan {
-  const { store, secrets, supervisor, leasing } = services;
+  const { store, secrets, supervisor } = services;
   const args = request.args ?? {};
   switch (request.verb) {
     case 'pause': {
       const release = parse(pauseArgs, args, 'args').release === true;
       return { recordedArgs: release ? { release } : {}, apply: () => pause(services, batch, release) };
     }
-    case 'resume':
-      parse(noArgs, args, 'args');
-      return {
-        recordedArgs: {},
-        apply: async () => {
-          await store.setPaused(batch, false);
-          leasing.check(batch, true);
-          return {};
-        },
-      };
+    case 'resume': {
+      const { secrets: sent } = parse(valueArgs, args, 'args');
+      return { recordedArgs: {}, apply: () => resume(services, batch, sent) };
+    }
     case 'cancel': {
       const { reason } = parse(cancelArgs, args, 'args');
       return {
@@ -89,7 +87,7 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
       };
     }
     case 'retry': {
-      const { secrets: sent } = parse(retryArgs, args, 'args');
+      const { secrets: sent } = parse(valueArgs, args, 'args');
       return { recordedArgs: {}, apply: () => retry(services, batch, sent) };
     }
     case 'seal':
@@ -174,6 +172,27 @@ async function pause({ store, startsWorkers }: Services, batch: string, release:
       : 'Its workers stop once ' +
         `${running === 1 ? 'the running attempt is' : `the ${running} running attempts are`} held`;
   return { text: `Paused batch ${batch}. ${when}. Their attempts wait in the queue until you resume the batch.` };
+}
+
+/** Continues a paused batch, and keeps the values that were sent if its own are lost. */
+async function resume(
+  services: Services,
+  batch: string,
+  sent: Readonly<Record<string, string>> | undefined,
+): Promise<CommandReply> {
+  const { store, submissions, secrets, leasing, supervisor } = services;
+  const { spec } = await recordOf(services, batch);
+  const lacking = services.lackingValues(batch);
+  if (lacking.length > 0) {
+    const submission = await submissions.get(spec.submission);
+    requireSecrets(submission, sent, 'They are lost. Send them with the command, as args.secrets.');
+    const own = Object.entries(sent ?? {}).filter(([name]) => submission.env.names.includes(name));
+    await secrets.put(batch, submission.env, Object.fromEntries(own));
+    supervisor.valuesSent(batch);
+  }
+  await store.setPaused(batch, false);
+  leasing.check(batch, true);
+  return lacking.length === 0 ? {} : { text: `Resumed batch ${batch} with the values of ${listText(lacking)}.` };
 }
 
 async function retry(

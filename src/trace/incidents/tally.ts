@@ -14,6 +14,8 @@ import { addPauses, type RolloutIncidents } from './ofRollout.ts';
 const MAX_LINES = 3;
 /** Characters of what others wrote. */
 const MAX_TEXT = 160;
+/** Characters of a text that ends with what to do. */
+const MAX_ADVICE = 500;
 
 /** Ends of workers without notice. Those of pods are reported by their pods. */
 const LOST_WORKERS = new Set([
@@ -25,7 +27,22 @@ const LOST_WORKERS = new Set([
   'pod_deleted',
   'pod_failed',
 ]);
-const OTHERS = new Set(['tampering', 'given_up', 'cluster_away', 'node_lost', 'pod_frozen', 'pod_refused', 'image']);
+/** What stops a batch until somebody acts: its text says what to do, and comes first. */
+const STOPPERS = new Set(['values_lost', 'objects_taken', 'installation']);
+const OTHERS = new Set([
+  ...STOPPERS,
+  'tampering',
+  'given_up',
+  'cluster_away',
+  'node_lost',
+  'pod_frozen',
+  'pod_refused',
+  'image',
+  'quota',
+  'no_pods',
+  'job_deleted',
+  'objects_lost',
+]);
 
 /** Names of failures in the record of a call, for people. Others are statuses of HTTP. */
 const FAILURES: Readonly<Record<string, string>> = {
@@ -194,21 +211,25 @@ export class IncidentTally {
   }
 
   #otherLines(): Incident[] {
-    const groups = this.#others.all.map((group) => ({ group, times: group.all }));
+    const groups = this.#others.all.map((group) => ({
+      group,
+      times: group.all,
+      first: STOPPERS.has(group.newest.what),
+    }));
     return lines(groups, 'other', {
-      text: ({ group }) => quoted(groupLine(group, group.all)),
+      text: ({ group, first }) => quoted(groupLine(group, group.all), first ? MAX_ADVICE : MAX_TEXT),
       rest: (_more, events) => `${number(events, 'more event')} of other kinds`,
     });
   }
 }
 
-/** Returns the lines of the most frequent incidents of a kind, and one for the rest. */
-function lines<T extends { readonly times: number }>(
+/** Returns the lines of the first and most frequent incidents of a kind, and one for the rest. */
+function lines<T extends { readonly times: number; readonly first?: boolean }>(
   all: readonly T[],
   kind: Incident['kind'],
   { text, rest }: { readonly text: (one: T) => string; readonly rest: (more: number, times: number) => string },
 ): Incident[] {
-  const sorted = [...all].sort((a, b) => b.times - a.times);
+  const sorted = [...all].sort((a, b) => Number(b.first ?? false) - Number(a.first ?? false) || b.times - a.times);
   const first = sorted.slice(0, MAX_LINES).map((one): Incident => ({ kind, count: one.times, text: text(one) }));
   const more = sorted.slice(MAX_LINES);
   if (more.length === 0) return first;
@@ -242,6 +263,6 @@ function number(many: number, noun: string): string {
   return `${count(many)} ${nounFor(many, noun)}`;
 }
 
-function quoted(text: string): string {
-  return oneLine(text, MAX_TEXT).replace(/\.$/, '');
+function quoted(text: string, max = MAX_TEXT): string {
+  return oneLine(text, max).replace(/\.$/, '');
 }

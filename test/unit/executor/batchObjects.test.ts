@@ -33,7 +33,11 @@ function fakeCluster() {
       there.has(`Job ${object.metadata.name}`)
         ? Promise.reject(new StudioError('conflict', 'It is there.'))
         : Promise.resolve(put('create', object)),
-    apply: (object: KubeObject) => Promise.resolve({ object: put('apply', object), change: 'changed' }),
+    apply: async (object: KubeObject, { accept }: { accept?: (existing: KubeObject) => void } = {}) => {
+      const existing = there.get(`${object.kind} ${object.metadata.name}`);
+      if (existing !== undefined) accept?.(existing);
+      return await Promise.resolve({ object: put('apply', object), change: 'changed' });
+    },
     remove: (kind: string, name: string) => {
       log.push(`remove ${kind} ${name}`);
       return Promise.resolve(there.delete(`${kind} ${name}`));
@@ -195,15 +199,67 @@ describe('BatchObjects', () => {
 
   it('removes the secrets immediately', async (context) => {
     const { objects, log } = await kit(context);
+    await objects.write('b1', submission([]), 4, undefined, SIGNAL);
+    log.length = 0;
     await objects.removeSecrets('b1', false, SIGNAL);
+    assert.deepEqual(log, ['remove Secret rollout-b1']);
     await objects.removeSecrets('b1', true, SIGNAL);
-    assert.deepEqual(log, [
-      'remove Secret rollout-b1',
-      'remove Secret rollout-b1',
+    assert.deepEqual(log.slice(1), [
       'remove ConfigMap rollout-b1',
       'remove NetworkPolicy rollout-b1',
       'remove NetworkPolicy rollout-b1-server',
     ]);
+  });
+
+  it('names what others deleted or emptied, and writes it again', async (context) => {
+    const { objects, there } = await kit(context, { KEY: 'hidden' });
+    await objects.write('b1', submission(['KEY']), 4, undefined, SIGNAL);
+    assert.deepEqual(await objects.missing('b1', SIGNAL), []);
+    there.delete('ConfigMap rollout-b1');
+    there.delete('NetworkPolicy rollout-b1-server');
+    const secret = there.get('Secret rollout-b1');
+    assert.ok(secret !== undefined);
+    there.set('Secret rollout-b1', { ...secret, data: {} });
+    assert.deepEqual(await objects.missing('b1', SIGNAL), [
+      'ConfigMap rollout-b1',
+      'Secret rollout-b1',
+      'NetworkPolicy rollout-b1-server',
+    ]);
+    await objects.write('b1', submission(['KEY']), 4, undefined, SIGNAL);
+    assert.deepEqual(await objects.missing('b1', SIGNAL), []);
+  });
+
+  it('leaves objects of other programs as they are', async (context) => {
+    const { objects, there, log, warnings } = await kit(context);
+    const foreign = (kind: string, name: string): void => {
+      there.set(`${kind} ${name}`, { apiVersion: 'v1', kind, metadata: { name, labels: { app: 'theirs' } } });
+    };
+    foreign('Job', 'rollout-b1-1');
+    const job = await objects.create(plan(submission([])), SIGNAL);
+    assert.equal(job.metadata.name, 'rollout-b1-2');
+    assert.match(warnings[0] ?? '', /Job rollout-b1-1 belongs to another program\. The batch uses rollout-b1-2\./);
+    foreign('Secret', 'rollout-b1');
+    const isForeign = (error: unknown): boolean =>
+      StudioError.is(error, 'conflict') &&
+      error.hint === 'If nobody needs it, remove it with kubectl delete secret rollout-b1 -n n';
+    await assert.rejects(objects.missing('b1', SIGNAL), isForeign);
+    await assert.rejects(objects.create({ ...plan(submission([])), round: 3 }, SIGNAL), isForeign);
+    await objects.removeSecrets('b1', false, SIGNAL);
+    assert.deepEqual(
+      log.filter((line) => line.startsWith('remove')),
+      [],
+    );
+  });
+
+  it('says how to send values again that nobody has anymore', async (context) => {
+    const { objects } = await kit(context);
+    await assert.rejects(
+      objects.write('b1', submission(['KEY', 'OTHER']), 4, undefined, SIGNAL),
+      (error) =>
+        StudioError.is(error, 'unavailable') &&
+        /KEY, OTHER/.test(error.message) &&
+        /with rollout resume b1\.$/.test(error.hint ?? ''),
+    );
   });
 });
 

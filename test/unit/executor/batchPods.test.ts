@@ -82,6 +82,8 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
   const log: string[] = [];
   const plans: NewRound[] = [];
   const refuse = options.refuse ?? [];
+  let missing: string[] = [];
+  let unwritable: StudioError | undefined;
   const rounds = new Rounds();
   let role: 'makes' | 'watches' | 'unready' = 'makes';
   const say = (text: string): Promise<void> => {
@@ -98,7 +100,8 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
       return Promise.resolve(jobOf(plan));
     },
     write: (_batch: string, _submission: Submission, slots: number, owner: { name: string }) =>
-      say(`write ${slots} for ${owner.name}`),
+      unwritable === undefined ? say(`write ${slots} for ${owner.name}`) : Promise.reject(unwritable),
+    missing: () => Promise.resolve(missing),
     handOver: () => say('hand over'),
     setReleased: ({ round }: Round, released: boolean) => {
       void say(`${released ? 'suspend' : 'let go'} ${round}`);
@@ -134,6 +137,16 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
     log,
     plans,
     be: (next: typeof role) => (role = next),
+    /** Others deleted objects, and writing them again fails. */
+    lose: async (objects: string[], error?: StudioError): Promise<string[]> => {
+      const from = log.length;
+      missing = objects;
+      unwritable = error;
+      await pods.checkObjects();
+      await settled();
+      missing = [];
+      return log.slice(from);
+    },
     look: async (changes?: Changes): Promise<string[]> => {
       const from = log.length;
       if (changes === undefined) pods.request();
@@ -289,6 +302,49 @@ describe('BatchPods', () => {
     assert.deepEqual(await look(), ['quota: Cannot start pods: Short.']);
     assert.deepEqual(await look(), []);
     assert.deepEqual(await look(), ['give up: No such thing.']);
+  });
+
+  it('creates again what others deleted, and reports it once', async () => {
+    const { look, lose } = kit();
+    await look();
+    assert.deepEqual(await lose([]), []);
+    const [written, report, ...more] = await lose(['ConfigMap rollout-b1', 'Secret rollout-b1']);
+    assert.deepEqual([written, more], ['write 4 for rollout-b1-1', []]);
+    assert.match(
+      report ?? '',
+      /^objects_lost: ConfigMap rollout-b1 and Secret rollout-b1 were deleted by someone else, and created again /,
+    );
+    assert.deepEqual(await look(), []);
+  });
+
+  it('says how to send lost values again, once, and continues with them', async () => {
+    const { look, lose, pods } = kit();
+    await look();
+    const lost = new StudioError('unavailable', 'The values of KEY are lost.', {
+      hint: 'Send them again with rollout resume b1.',
+      details: { missing: ['KEY'] },
+    });
+    assert.deepEqual(await lose(['Secret rollout-b1'], lost), [], 'another server may have them');
+    assert.deepEqual(pods.lacking, ['KEY']);
+    assert.deepEqual(await look(), [
+      'values_lost: No pod can start. The values of KEY are lost. Send them again with rollout resume b1.',
+    ]);
+    assert.deepEqual(await look(), []);
+    await lose([]);
+    const [written, report] = await look();
+    assert.equal(written, 'write 4 for rollout-b1-1');
+    assert.match(report ?? '', /^objects_lost: Secret rollout-b1 was deleted .* once the values were sent again\.$/);
+    assert.deepEqual(pods.lacking, []);
+  });
+
+  it('waits while another program has the name of an object', async () => {
+    const { look, lose } = kit();
+    await look();
+    const foreign = new StudioError('conflict', 'It belongs to another program.', { details: { reason: 'Foreign' } });
+    assert.deepEqual(await lose(['Secret rollout-b1'], foreign), [
+      'objects_taken: No pod can start. It belongs to another program.',
+    ]);
+    assert.deepEqual(await look(), []);
   });
 
   it('leaves nothing of a batch that ended while its Job was created', async () => {

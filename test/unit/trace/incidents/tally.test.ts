@@ -185,4 +185,18 @@ describe('incidents', () => {
     );
     assert.deepEqual(linesOf({ events }), ['other 2: 2 times. Latest: Worker w-2 wrote events that do not fit']);
   });
+
+  it('begin with what stops the batch, in full, so that its command can be copied', () => {
+    const events = [
+      ...['a', 'b'].flatMap((pod) => [
+        infra({ what: 'pod_refused', text: `Cannot create pods: ${pod}` }),
+        infra({ what: 'quota', text: `The namespace has reached its quota: ${pod}` }),
+      ]),
+      infra({ what: 'objects_lost', ms: 20, text: 'Secret s was deleted by someone else, and created again.' }),
+      infra({ what: 'values_lost', text: `No pod can start. ${'long '.repeat(60)}with rollout resume b1.` }),
+    ];
+    const [first = '', ...more] = linesOf({ events });
+    assert.match(first, /^other 1: No pod can start\. .* with rollout resume b1$/);
+    assert.equal(more.length, 3);
+  });
 });

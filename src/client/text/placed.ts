@@ -1,0 +1,38 @@
+/** Completes the commands in messages for a target, so that they work when copied. Pure. */
+import type { Target } from '../targets/target.ts';
+
+/** Commands that act on a target: `rollout`, and what follows it before options. */
+const ROLLOUT = /\brollout (cluster (?:install|upgrade|uninstall|render)|(?:resume|retry|pause|cancel)\b)/g;
+const KUBECTL = /\bkubectl (?=(?:annotate|create|delete|describe|get|label|logs|patch|rollout|scale) )/g;
+/** What a word must match to need no quotes in any shell. */
+const PLAIN = /^[\w@%+=:,./-]+$/;
+
+/**
+ * Returns a message with commands that reach the target: `rollout cluster upgrade` becomes `rollout cluster upgrade
+ * --target NAME`, and `kubectl` gets the context of a cluster. Commands that name theirs stay as they are.
+ */
+export function placed(text: string, name: string, target: Target): string {
+  const own = ` --target ${quotedWord(name)}`;
+  const options =
+    'url' in target
+      ? []
+      : [
+          ...(target.kubeconfig === undefined ? [] : ['--kubeconfig', quotedWord(target.kubeconfig)]),
+          ...['--context', quotedWord(target.context)],
+        ];
+  return text
+    .replaceAll(ROLLOUT, (command: string, _verb: string, at: number) =>
+      restOf(text, at + command.length).includes('--target') ? command : command + own,
+    )
+    .replaceAll(KUBECTL, (command) => command + options.map((word) => `${word} `).join(''));
+}
+
+/** Returns the rest of a sentence. */
+function restOf(text: string, from: number): string {
+  const end = /[.;,)](?:\s|$)|\n/.exec(text.slice(from));
+  return text.slice(from, end === null ? undefined : from + end.index);
+}
+
+function quotedWord(word: string): string {
+  return PLAIN.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`;
+}
