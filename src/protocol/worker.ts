@@ -121,6 +121,10 @@ export const workerFrame = z.discriminatedUnion('type', [
   }),
   /** Sent when it follows a new announcement, and whenever the number of its calls to a paused endpoint changes. */
   callsInFlight.extend({ type: z.literal('calls') }),
+  /** The worker has to stop: it takes nothing more, and hands its rollouts over. */
+  z.object({ type: z.literal('leaving') }),
+  /** Gives a rollout back, all of whose events are stored: another worker continues it. */
+  z.object({ type: z.literal('handover'), rollout: z.string(), epoch: int }),
   /** The worker stops: its sessions end, and its rollouts are requeued immediately. */
   z.object({ type: z.literal('bye') }),
 ]);

@@ -1,3 +1,4 @@
+import { deferred } from '../common/abort.ts';
 import { StudioError } from '../common/errors.ts';
 import { DEFAULTS } from '../config/defaults.ts';
 import { agentAt, agentsOf, type SubmittedAgent } from '../config/submission.ts';
@@ -6,7 +7,7 @@ import { ClassedError } from '../trace/classedError.ts';
 import type { TrajectoryModel } from '../trace/model.ts';
 import { compileStop } from '../trace/query/stopCondition.ts';
 import type { EventData } from '../trace/schema.ts';
-import { closeSpans, lostSessions } from './act/takeover.ts';
+import { closeSpans, lostSessions, unmadeCalls } from './act/takeover.ts';
 import { endingOf, type RolloutEnding } from './ending.ts';
 import type { HoldResult } from './gates/gates.ts';
 import type { By } from './gates/holds.ts';
@@ -55,6 +56,7 @@ export class Rollout {
   #lost = false;
   #limits: Limits | undefined;
   #ended = false;
+  readonly #over = deferred<undefined>();
 
   constructor(job: RolloutJob, ports: RolloutPorts) {
     this.#job = job;
@@ -76,6 +78,7 @@ export class Rollout {
       await this.#finish(running, ending);
     } finally {
       this.#ended = true;
+      this.#over.resolve(undefined);
       this.#limits?.end();
       this.#running?.gates.end();
       await this.#close();
@@ -144,6 +147,31 @@ export class Rollout {
   abort(reason: string): void {
     this.#running?.log.close();
     this.#life.stop(new ClassedError('cancelled', reason));
+  }
+
+  /**
+   * Stops at the next point where nothing is lost, for another worker to continue: starts nothing more, and waits for
+   * what runs. Resolves then, or when the rollout has ended by itself: one whose sessions cannot be restored goes on.
+   */
+  async leave(): Promise<void> {
+    const { flights } = await this.#ready();
+    const over = this.#over.promise;
+    if (!flights.bound) await Promise.race([flights.stop(), over]);
+    const { world } = this.#opened;
+    if (!flights.bound && world?.bound === true && !this.#ended) await Promise.race([world.saveState(), over]);
+    if (flights.bound || world?.bound === true) {
+      flights.goOn();
+      await over;
+    }
+    this.handOver();
+  }
+
+  /** Records that another worker continues from here, and stops. Calls that run are dropped, and made again there. */
+  handOver(): void {
+    const running = this.#running;
+    if (running === undefined || this.#ended || running.log.closed) return;
+    running.log.append([...unmadeCalls(running), { kind: 'rollout.handover', data: { worker: this.#job.worker } }]);
+    this.abort('Another worker continues it.');
   }
 
   async #ready(): Promise<RunningRollout> {

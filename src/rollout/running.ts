@@ -15,6 +15,7 @@ import { Repeats } from '../trace/repeats.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { RatedCalls } from '../trace/toolCalls/rated.ts';
 import { Act } from './act/act.ts';
+import { Flights } from './act/flights.ts';
 import { History } from './act/history.ts';
 import { InsideCalls } from './act/insideCalls.ts';
 import { type MatchPolicy, Prefix, type PrefixRequest } from './act/prefix.ts';
@@ -42,6 +43,7 @@ export interface RunningRollout {
   readonly inside: InsideCalls;
   readonly holds: Holds;
   readonly gates: Gates;
+  readonly flights: Flights;
   readonly act: Act;
   readonly watch: Stopwatch;
   readonly totals: TotalsCounter;
@@ -181,12 +183,14 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   const actions = recording === undefined ? history.actions : history.actions.filter(({ seq }) => seq >= ownFrom);
   const prefix = new Prefix(actions, (expected) => policyFor(expected, ownFrom));
   const logDivergence = logOnce(log);
+  const flights = new Flights(time);
   const act = new Act({
     log,
     recorder: ports.recorder,
     prefix,
     edits: history.edits,
     gates,
+    flights,
     get stop() {
       return phase.stop;
     },
@@ -201,6 +205,7 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     inside,
     holds,
     gates,
+    flights,
     act,
     watch,
     totals,
@@ -285,16 +290,17 @@ function writeBeginning(job: RolloutJob, log: Log, history: History, ownFrom: nu
     },
   });
   const twice = openIrreversible(log, history, ownFrom).filter((call) => !call.waiting);
-  const deadly = deadlyCalls(log, history, ownFrom);
+  const deadly = history.handedOver ? [] : deadlyCalls(log, history, ownFrom);
   let refusal: ClassedError | undefined;
   if (job.how === 'resumed') {
-    drafts.push(...closeSpans(log, { class: 'infrastructure', message: 'Its worker was lost.' }));
+    const message = history.handedOver ? 'Its worker handed the rollout over.' : 'Its worker was lost.';
+    drafts.push(...closeSpans(log, { class: 'infrastructure', message }));
     if (twice.length > 0) {
       const names = twice.map((call) => call.name).join(', ');
       refusal = new ClassedError(
         'infrastructure',
-        `Its worker was lost during a call to ${names}, which is irreversible and may have taken effect. The attempt ` +
-          'is retried from the start.',
+        `Its worker ${history.handedOver ? 'had to stop' : 'was lost'} during a call to ${names}, which is ` +
+          'irreversible and may have taken effect. The attempt is retried from the start.',
       );
     } else if (deadly.length > 0) {
       refusal = new ClassedError(

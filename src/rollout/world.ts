@@ -50,6 +50,8 @@ export class RolloutWorld {
   /** Number of recorded snapshots that replayed calls have not reached. */
   #snapshotsLeft: number;
   #canSnapshot: boolean;
+  /** Whether a call since the last snapshot changed something, and must not be repeated. */
+  #bound = false;
 
   private constructor(parts: WorldParts, live: LiveWorld, span: number) {
     this.#parts = parts;
@@ -194,6 +196,7 @@ export class RolloutWorld {
     this.#live.ended(world, done, reported !== undefined && reported.length > 0);
     const changed = reported === undefined ? outcome !== undefined && world.effect !== 'pure' : reported.length > 0;
     if (changed) this.#changes++;
+    if (changed && world.effect === 'irreversible') this.#bound = true;
     return this.#changes >= CALLS_PER_SNAPSHOT ? this.#snapshot() : undefined;
   }
 
@@ -257,6 +260,11 @@ export class RolloutWorld {
     }
   }
 
+  /** Saves the state between two calls, if the world can. */
+  saveState(): Promise<void> {
+    return this.#snapshot();
+  }
+
   /** Closes the session. Returns the end of its span. */
   async close(): Promise<EventData['world.close']> {
     const { log, time } = this.#parts;
@@ -269,6 +277,11 @@ export class RolloutWorld {
 
   get span(): number {
     return this.#span;
+  }
+
+  /** Whether no other worker can restore its state, unless it is saved. */
+  get bound(): boolean {
+    return this.#bound;
   }
 
   async #snapshot(stop = this.#parts.stop): Promise<void> {
@@ -288,6 +301,7 @@ export class RolloutWorld {
       );
       this.#live.saved(sha);
       this.#changes = 0;
+      this.#bound = false;
     } catch (thrown) {
       if (this.#parts.life.reason !== undefined || (stop === this.#parts.stop && stop.reason !== undefined)) return;
       this.#canSnapshot = false;

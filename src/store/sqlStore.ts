@@ -267,6 +267,10 @@ export class SqlStore implements Store {
     return (await this.#sql.write((tx) => sessions.endSession(tx, session, why)))?.rollouts ?? [];
   }
 
+  handOver(session: string, rollout: string, epoch: number): Promise<void> {
+    return this.#sql.write((tx) => sessions.handOver(tx, session, rollout, epoch), 'urgent');
+  }
+
   expireSessions(): Promise<{ session: string; worker: string; batch: string; rollouts: string[] }[]> {
     return sessions.expireSessions(this.#sql);
   }

@@ -123,6 +123,11 @@ export interface Store extends GroupStore {
   beat(session: string): Promise<boolean>;
   /** Ends a session and requeues its rollouts immediately (epochs still fence). Returns them. */
   endSession(session: string, why: string): Promise<string[]>;
+  /**
+   * Queues a rollout that a session holds in this epoch and gives back, all of whose events are stored. Changes nothing
+   * if the session does not hold it.
+   */
+  handOver(session: string, rollout: string, epoch: number): Promise<void>;
   /** Ends all sessions with an expired lease, and records an `infra` event in each batch. */
   expireSessions(): Promise<{ session: string; worker: string; batch: string; rollouts: string[] }[]>;
   /** Extends every session by a whole lease, when a server starts. */

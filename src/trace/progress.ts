@@ -4,7 +4,7 @@
  */
 import { causeOfEnding, causeOfScore, causeWithoutScore } from './cause.ts';
 import { holdSummary } from './holder.ts';
-import { afterCall, afterLease, afterScore } from './incidents/ofRollout.ts';
+import { afterCall, afterHandover, afterLease, afterScore } from './incidents/ofRollout.ts';
 import { NO_FAULTS } from './recovery.ts';
 import type { EventOf, TraceEvent, UnknownEvent } from './schema.ts';
 import type { Progress } from './summary.ts';
@@ -43,6 +43,7 @@ function changesRow(event: TraceEvent, row: Progress): boolean {
     case 'tool.start':
     case 'tool.end':
     case 'hold':
+    case 'rollout.handover':
     case 'rollout.end':
       return true;
     case 'score':
@@ -125,6 +126,9 @@ function apply(row: Progress, event: TraceEvent): void {
     case 'rollout.lease': // the new worker holds at its gate again, with a hold event of its own
       delete row.hold;
       setIncidents(row, afterLease(row.incidents, event.data));
+      return;
+    case 'rollout.handover':
+      setIncidents(row, afterHandover(row.incidents));
       return;
     case 'release':
       delete row.hold;

@@ -167,6 +167,7 @@ const eventData = {
       how: z.enum(['fresh', 'resumed', 'closing']),
       snapshot: sha.optional(),
     }),
+  'rollout.handover': () => z.object({ worker: z.string() }),
   message: () =>
     z.object({
       m: int.min(1),

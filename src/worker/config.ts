@@ -24,8 +24,16 @@ const workerConfig = z.object({
   rollouts: z.number().int().min(1).optional(),
   /** Exit code after a signal. Default: 0. A pod uses another code so that it is replaced. */
   interrupted_exit: z.number().int().optional(),
+  /** Exit code after a signal if it had time to hand its rollouts over. Default: `interrupted_exit`. */
+  handed_over_exit: z.number().int().optional(),
   /**
-   * How long the worker may take to end. Default: 2 s. A worker that takes longer is killed, and its exit code is lost.
+   * How long a worker that has to stop may wait for calls that run, so that their answers are not lost; it ends as soon
+   * as none do. Default: it drops them.
+   */
+  handover_seconds: z.number().min(0).optional(),
+  /**
+   * How long the worker may take to end, after that. Default: 2 s. A worker that takes longer is killed, and its exit
+   * code is lost.
    */
   stop_seconds: z.number().positive().optional(),
   /** The worker's own folder, for working directories. It is created here and removed with the worker. */

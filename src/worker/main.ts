@@ -40,9 +40,11 @@ async function main(): Promise<void> {
   });
   const stopped = new Promise<WorkerEnd>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
-      process.on(signal, () => resolve({ why: 'stopped', interrupted: true }));
+      process.on(signal, () => resolve({ why: 'stopped', interrupted: true, orderly: true }));
   });
   const end = await Promise.race([worker.ended, stopped]);
+  // Without its server, or without its tools, it can hand nothing over.
+  if (end.why === 'stopped' && end.orderly === true) await Promise.race([worker.leave(), worker.ended]);
   const code = exitCode(end, config);
   if (end.why === 'gone') log(errorText(end.error));
   setTimeout(() => leave(code, false), stopMs(config));
@@ -51,7 +53,9 @@ async function main(): Promise<void> {
 
 function exitCode(end: WorkerEnd, config: WorkerConfig): number {
   if (end.why === 'gone') return 3;
-  return end.why === 'stopped' && end.interrupted === true ? (config.interrupted_exit ?? 0) : 0;
+  if (end.why !== 'stopped' || end.interrupted !== true) return 0;
+  const { interrupted_exit: interrupted = 0, handed_over_exit: handedOver = interrupted } = config;
+  return end.orderly === true ? handedOver : interrupted;
 }
 
 /** `letGo`: every thread has ended. A regular exit waits for all threads, so a blocked one would prevent it. */

@@ -37,14 +37,21 @@ import { Flusher } from './spool/flusher.ts';
 export type WorkerEnd =
   /** Called when the batch has no more work for this worker. */
   | { readonly why: 'drained' }
-  /** It was told to stop, by the server or (`interrupted`) by a signal. */
-  | { readonly why: 'stopped'; readonly interrupted?: boolean }
+  /**
+   * It was told to stop, by the server or (`interrupted`) by a signal. `orderly`: it may hand its rollouts over first.
+   */
+  | { readonly why: 'stopped'; readonly interrupted?: boolean; readonly orderly?: boolean }
   /** The server is gone, or does not take it. */
   | { readonly why: 'gone'; readonly error: StudioError };
 
 interface RunningWorker {
   /** Resolves when there is nothing left to do; nothing is cleaned up yet. */
   readonly ended: Promise<WorkerEnd>;
+  /**
+   * Takes no more rollouts and hands its own over, each where nothing is lost. Resolves when none is left, or when the
+   * configured time is over.
+   */
+  leave(): Promise<void>;
   /**
    * Ends everything: events of rollouts are stored if that is quick, and tools and their processes end. Returns false
    * if a tool blocks its thread and so keeps the process from exiting.
@@ -148,6 +155,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       link: { sendText: (frame) => session.sendText(frame), soon: flusher.soon },
       holdPermits: holdPermits(),
       report: reports.report,
+      giveBack: (rollout, epoch) => session.send({ type: 'handover', rollout, epoch }),
       demoUrl: () => `${address.origin}/demo`,
       demoKey: () => session.token,
       createRollout: options.createRollout,
@@ -159,7 +167,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
     send: (frame) => session.send(frame),
     rollouts: config.rollouts ?? Infinity,
     onDrained: () => ended.resolve({ why: 'drained' }),
-    onDrain: () => ended.resolve({ why: 'stopped' }),
+    onDrain: () => ended.resolve({ why: 'stopped', orderly: true }),
   });
   let welcomed: string | undefined;
   const session: Session = new Session(
@@ -203,6 +211,11 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
 
   return {
     ended: ended.promise,
+    leave: async () => {
+      if (config.handover_seconds === undefined) return;
+      options.log('stopping: handing over its rollouts');
+      await pool.leave(config.handover_seconds * 1000);
+    },
     close: async (end) => {
       closing = true;
       const late = new Promise<'late'>((resolve) => setTimeout(resolve, stopMs(config) * FLUSH_SHARE, 'late'));

@@ -449,7 +449,7 @@ export function normalizedEvents(events: readonly TraceEvent[]): unknown[] {
       starts.set(event.seq, event);
       continue;
     }
-    if (event.kind === 'rollout.lease' || event.kind === 'world.close') continue;
+    if (event.kind === 'rollout.lease' || event.kind === 'rollout.handover' || event.kind === 'world.close') continue;
     const data = structuredClone(event.data) as Record<string, unknown>;
     if ((event.kind === 'model.end' || event.kind === 'tool.end') && event.data.error?.class === 'infrastructure')
       continue;

@@ -4,6 +4,7 @@ import type { EventKind } from '../../trace/schema.ts';
 export const EVENT_TEXTS: Readonly<Record<EventKind, string>> = {
   'rollout.start': 'A rollout starts. Written by its first worker.',
   'rollout.lease': 'A worker takes the rollout.',
+  'rollout.handover': 'A worker that has to stop hands the rollout over: the next one continues it.',
   message:
     'A message of the conversation, numbered by `m`. With `side`, only a side model sees or writes it, as in ' +
     '`model.start`.',

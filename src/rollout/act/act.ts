@@ -8,6 +8,7 @@ import { type Draft, type Log, messageDraft, type NewMessage } from '../log/log.
 import type { LoggedMessage } from '../log/messages.ts';
 import type { PendingBlob, Recorder } from '../ports.ts';
 import type { Stop } from '../stop.ts';
+import type { Flights } from './flights.ts';
 import type { Match, Prefix, PrefixRequest } from './prefix.ts';
 import type { Queue } from './queue.ts';
 import type { EffectKind, Effects, RecordedAction } from './recorded.ts';
@@ -47,6 +48,8 @@ export interface ActRequest<K extends EffectKind = EffectKind> extends PrefixReq
   perform(start: Effects[K]['start'], subject: Subject<K>, lost: number | undefined): Promise<Outcome<K>>;
   /** Effects in the same queue run one after another, including gates. */
   readonly queue?: Queue;
+  /** Whether nobody waits for its end if the rollout is handed over: it is another agent's work, or a person's. */
+  readonly endless?: boolean;
   /** Whether to wait until the start is stored, so that after a takeover it is known that it may have happened. */
   readonly onlyStored?: boolean;
   /** For a model call: whether it is the first to see a message. */
@@ -75,6 +78,7 @@ interface ActParts {
   readonly prefix: Prefix;
   readonly edits: Edits;
   readonly gates: Gates;
+  readonly flights: Flights;
   /** Limits, cancellation, loss of the lease: no new effect starts after it. */
   readonly stop: Stop;
   /**
@@ -147,6 +151,7 @@ export class Act {
     const stop = requests[0]?.stop ?? this.#parts.stop;
     stop.check();
     await stop.race(recorder.waitForRoom());
+    await this.#admitted(requests[0]);
     const drafts: Draft[] = [];
     const blobs: PendingBlob[] = [];
     const starts = requests.map((request, index) => {
@@ -165,6 +170,19 @@ export class Act {
     });
     const first = log.append(drafts, blobs);
     return starts.map((start) => (start === undefined ? undefined : { seq: first + start.index, data: start.data }));
+  }
+
+  /** Notes whether a model call waits for its turn: then no request of it is answered at the moment. */
+  setWaiting(span: number, waits: boolean): void {
+    this.#parts.flights.setWaiting(span, waits);
+  }
+
+  /** Waits while the rollout is being handed over. */
+  async #admitted(request: ActRequest | undefined): Promise<void> {
+    const { flights } = this.#parts;
+    const stop = request?.stop ?? this.#parts.stop;
+    for (let gate = flights.gate(request?.parent); gate !== undefined; gate = flights.gate(request?.parent))
+      await stop.race(gate);
   }
 
   async #answer<K extends EffectKind>(request: ActRequest<K>, action: RecordedAction<K>): Promise<EffectResult<K>> {
@@ -223,7 +241,7 @@ export class Act {
     start: Effects[K]['start'],
     lost: RecordedAction<K> | undefined,
   ): Promise<EffectResult<K>> {
-    const { log, gates, recorder } = this.#parts;
+    const { log, gates, flights, recorder } = this.#parts;
     const stop = request.stop ?? this.#parts.stop;
     const subject: Subject<K> = {
       ...subjectOf(request, span, start),
@@ -235,7 +253,10 @@ export class Act {
     if (before !== undefined) await before.catch((error: unknown) => this.#endEarly(request, span, error));
     if (subject.end === undefined) {
       if (request.onlyStored === true) await stop.race(recorder.flushed());
-      const outcome = await request.perform(subject.start, subject, lost?.seq);
+      if (flights.gate(request.parent) !== undefined) await this.#admitted(request);
+      const outcome = await flights.during(span, request.endless === true, () =>
+        request.perform(subject.start, subject, lost?.seq),
+      );
       if (!log.isOpen(span)) throw stop.reason ?? new ClassedError('cancelled', 'It was ended externally.');
       this.#end(subject, outcome);
     }
@@ -250,7 +271,7 @@ export class Act {
       recorded: false,
     };
     const settled = request.settled?.(done);
-    if (settled !== undefined) await settled;
+    if (settled !== undefined) await flights.during(span, request.endless === true, () => settled);
     return done;
   }
 

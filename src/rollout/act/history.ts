@@ -68,6 +68,12 @@ export class History {
   /** Milliseconds that this rollout ran under earlier holders, not counting holds and waits for endpoints. */
   wallMs = 0;
   activeMs = 0;
+  /** Whether the last holder handed the rollout over, rather than being lost. */
+  handedOver = false;
+  /** Whether the ends that are read belong to calls that were open then. */
+  #dropping = false;
+  /** seqs of the starts of calls that a handover ended, so that they did not end a worker. */
+  readonly #dropped = new Set<number>();
   readonly #own: number;
   readonly #contextHash: ContextHash;
   readonly #log: Log;
@@ -106,6 +112,8 @@ export class History {
   #take(event: TraceEvent): void {
     const own = event.seq >= this.#own;
     if (own) this.#time(event);
+    const { handedOver } = this;
+    this.handedOver = false;
     const edit = this.#pendingEdit;
     this.#pendingEdit = undefined;
     switch (event.kind) {
@@ -167,6 +175,10 @@ export class History {
         return;
       case 'rollout.lease':
         if (this.openHold !== undefined) this.openHold.carried = true;
+        this.#dropping = handedOver;
+        return;
+      case 'rollout.handover':
+        this.handedOver = own;
         return;
       case 'score':
         if (event.span !== undefined) this.#callScores.add(`${event.span}:${event.data.scorer}`);
@@ -230,6 +242,7 @@ export class History {
       start: event.data,
       ...(within === undefined ? {} : { within }),
     };
+    this.#dropping = false;
     this.actions.push(action);
     this.#byStart.set(event.seq, action);
   }
@@ -239,6 +252,7 @@ export class History {
     if (action === undefined) return;
     const message = event.data.m === undefined ? undefined : this.#log.messages.get(event.data.m);
     action.end = endOf(event, message);
+    if (this.#dropping || (event.kind === 'tool.end' && event.data.made === false)) this.#dropped.add(action.seq);
   }
 
   #messages(context: Context): LoggedMessage[] {
@@ -307,6 +321,7 @@ export class History {
         action.agent === agent &&
         action.key === key &&
         isLost(action.end?.data) &&
+        !this.#dropped.has(action.seq) &&
         !this.wasAsking(action.seq),
     ).length;
   }

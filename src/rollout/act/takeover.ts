@@ -2,6 +2,7 @@ import type { EventData, TraceError } from '../../trace/schema.ts';
 import type { Draft, Log } from '../log/log.ts';
 import { END_OF, type StartKind } from '../log/log.ts';
 import type { ToolEntry } from '../tools/toolSet.ts';
+import type { Flights } from './flights.ts';
 import { type History, toolKey } from './history.ts';
 
 /**
@@ -18,6 +19,29 @@ export function closeSpans(log: Log, why: TraceError | 'cut'): Draft[] {
         data: why === 'cut' ? cutData(start.kind) : endData(start.kind, why),
       }) as Draft,
   ); // kind and data go together by `endData`
+}
+
+/** What a rollout is doing when it is handed over. */
+interface Handover {
+  readonly log: Log;
+  readonly flights: Pick<Flights, 'hasBegun'>;
+  readonly holds: { readonly current: { readonly subject: { readonly span: number } } | undefined };
+  /** The first seq that does not belong to an ancestor. */
+  readonly ownFrom: number;
+}
+
+/** Returns the ends of calls that were requested and not made, so that nobody takes them for lost. */
+export function unmadeCalls({ log, flights, holds, ownFrom }: Handover): Draft[] {
+  const error = { class: 'infrastructure', message: 'The rollout was handed over before the call was made.' } as const;
+  return log.openSpans.flatMap(({ kind, seq, agent }): Draft[] => {
+    // One that is held stays at its gate.
+    if (flights.hasBegun(seq) || seq < ownFrom || holds.current?.subject.span === seq) return [];
+    if (kind === 'model.start')
+      return [{ kind: 'model.end', agent, span: seq, data: endData(kind, error) as EventData['model.end'] }];
+    if (kind !== 'tool.start') return [];
+    const data = endData(kind, error) as EventData['tool.end'];
+    return [{ kind: 'tool.end', agent, span: seq, data: { ...data, made: false } }];
+  });
 }
 
 /** Returns the data of the end of a span that fails with an error. */
@@ -79,6 +103,17 @@ export function deadlyCalls(log: Log, history: History, ownFrom: number): string
   });
 }
 
+/** Returns whether a call that ended like this may have run its tool. */
+export function mayHaveRun(end: EventData['tool.end'] | undefined): boolean {
+  const { source, made, error } = end ?? {};
+  const notPerformed =
+    made === false ||
+    error?.class === 'invalid_arguments' ||
+    error?.class === 'unknown_tool' ||
+    error?.class === 'malformed_output';
+  return source !== 'edited' && !notPerformed;
+}
+
 /**
  * Returns the names of tools whose calls depended on a session that is lost and cannot be restored: of a stateful
  * server, a shell, or a world without snapshots. `find` returns the tool of an agent. `from`: the first seq that
@@ -93,13 +128,7 @@ export function lostSessions(
   for (const action of history.endedCalls(from)) {
     const tool = find(action.agent, action.name);
     const { end } = action;
-    if (tool === undefined || end === undefined || end.data.source === 'edited') continue;
-    const notPerformed =
-      end.data.made === false ||
-      end.data.error?.class === 'invalid_arguments' ||
-      end.data.error?.class === 'unknown_tool' ||
-      end.data.error?.class === 'malformed_output';
-    if (notPerformed) continue;
+    if (tool === undefined || end === undefined || !mayHaveRun(end.data)) continue;
     if (tool.world === undefined ? tool.spec.sessionBound : tool.world.isLost(action, tool.spec))
       names.add(action.name);
   }

@@ -4,6 +4,7 @@ import { agentsOf, type SubmittedAgent } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { ConversationMessage } from '../../trace/task.ts';
 import type { Act } from '../act/act.ts';
+import type { Flights } from '../act/flights.ts';
 import type { History } from '../act/history.ts';
 import type { InsideCalls } from '../act/insideCalls.ts';
 import type { Gates } from '../gates/gates.ts';
@@ -38,6 +39,7 @@ interface AgentFactoryParts {
   readonly history: History;
   readonly inside: InsideCalls;
   readonly gates: Gates;
+  readonly flights: Flights;
   readonly watch: Stopwatch;
   readonly limits: Limits;
   readonly stop: Stop;
@@ -145,7 +147,7 @@ export class AgentFactory {
 
   /** Throws ClassedError. */
   agent({ path, agent, parent, limits, stop, agents, handoffs }: Place): Agent {
-    const { job, ports, act, log, history, gates, watch, time, sha256, life } = this.parts;
+    const { job, ports, act, log, history, gates, flights, watch, time, sha256, life } = this.parts;
     const tools = agents.length === 0 ? this.toolsOf(agent) : this.#toolSet(agent, agents);
     const root = agent === job.submission.agent;
     const user = root ? job.submission.world?.user : undefined;
@@ -173,6 +175,7 @@ export class AgentFactory {
           act,
           log,
           gates,
+          flights,
           edits: history.edits,
           stop,
           time,

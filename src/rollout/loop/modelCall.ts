@@ -212,7 +212,7 @@ export class ModelCaller {
     start: EventData['model.start'],
     span: number,
   ): Promise<ModelReply> {
-    const { stop, watch, recorder, log } = this.#parts;
+    const { act, stop, watch, recorder, log } = this.#parts;
     const { client, model, show, path } = this.#agent;
     const { seed, ...sampling } = start.sampling;
     const messages = context.view();
@@ -230,6 +230,7 @@ export class ModelCaller {
       if (on === waiting) return;
       waiting = on;
       watch.setWaiting(on);
+      act.setWaiting(span, on);
     };
     let requestAt = 0;
     const onRequest = (how: 'begins' | 'aborted'): void => {

@@ -5,7 +5,9 @@ import { ClassedError } from '../../trace/classedError.ts';
 import type { EventData } from '../../trace/schema.ts';
 import { isUndone } from '../../trace/undone.ts';
 import type { Act, ActRequest, EffectResult, Outcome } from '../act/act.ts';
+import type { Flights } from '../act/flights.ts';
 import { toolKey } from '../act/history.ts';
+import { mayHaveRun } from '../act/takeover.ts';
 import type { Edits } from '../gates/edits.ts';
 import { editStart } from '../gates/edits.ts';
 import type { Gates } from '../gates/gates.ts';
@@ -37,7 +39,7 @@ import {
   type ToolCallPart,
 } from './toolEvents.ts';
 import { ToolLog } from './toolLog.ts';
-import { type AgentCall, delegate, type ToolEntry, type ToolSet } from './toolSet.ts';
+import { type AgentCall, delegate, isBound, type ToolEntry, type ToolSet } from './toolSet.ts';
 
 /** Time for an interrupted tool to end before its call is closed anyway. */
 const GRACE_MS = 1_000;
@@ -48,6 +50,7 @@ interface ToolCallerParts {
   readonly act: Act;
   readonly log: Log;
   readonly gates: Gates;
+  readonly flights: Flights;
   readonly edits: Edits;
   readonly stop: Stop;
   readonly time: Time;
@@ -156,6 +159,7 @@ export class ToolCaller {
       key: () => toolKey(start),
       start: () => ({ data: start }),
       perform: (request, subject, lost) => this.#perform(request, subject, { seed, repeats, outcome, lost }),
+      endless: call !== undefined || tool?.spec.asksPerson === true,
       onlyStored: effect === 'irreversible' || this.#parts.careful,
       ...(queue === undefined ? {} : { queue }),
       settled: (done) => {
@@ -165,6 +169,7 @@ export class ToolCaller {
         controls?.ended({ request, agent: this.#agent, step, repeats, done });
         if (call !== undefined)
           return done.recorded ? call.recalled(argumentsOf(request.arguments), done.span) : undefined;
+        if (!done.recorded && isBound(tool) && mayHaveRun(done.end)) this.#parts.flights.bind();
         const restored = done.recorded
           ? world?.afterRecordedCall(worldCall(done.span), done)
           : world?.afterCall(worldCall(done.span), done, outcome.value);

@@ -39,6 +39,12 @@ export interface ToolEntry {
   readonly agent?: AgentTool;
 }
 
+/** Returns whether calls of a tool need the session of earlier ones, which ends with its worker. */
+export function isBound(tool: ToolEntry | undefined): boolean {
+  if (tool?.spec.sessionBound !== true) return false;
+  return tool.world === undefined || tool.world.session.answeredBy?.(tool.spec.name) === 'tool';
+}
+
 /** A tool that another agent handles. */
 export interface AgentTool {
   readonly spec: ToolSpec;

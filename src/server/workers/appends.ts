@@ -186,8 +186,11 @@ function otherRollout(session: WorkerSession, lease: HeldLease, events: readonly
         return `event ${event.seq} (rollout.start) names another fork`;
       if (!isDeepStrictEqual(event.data.rescores, lease.rescores))
         return `event ${event.seq} (rollout.start) names another rollout to score again`;
-    } else if (event.kind === 'rollout.lease' && !isName(event.data.worker, session.worker)) {
-      return `event ${event.seq} (rollout.lease) names worker ${excerpt(event.data.worker)}`;
+    } else if (
+      (event.kind === 'rollout.lease' || event.kind === 'rollout.handover') &&
+      !isName(event.data.worker, session.worker)
+    ) {
+      return `event ${event.seq} (${event.kind}) names worker ${excerpt(event.data.worker)}`;
     }
   }
   return undefined;

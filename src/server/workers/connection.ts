@@ -6,6 +6,7 @@ import type { RawData, WebSocket } from 'ws';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
 import { Serial } from '../../common/serial.ts';
+import { plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
 import {
   BEAT_SECONDS,
@@ -148,6 +149,12 @@ export class WorkerConnection {
         return;
       case 'calls':
         this.#handled(this.#reports.run(() => this.#context.store.endpoints.report(session.id, frame)));
+        return;
+      case 'leaving':
+        this.#handled(this.#leaving(session));
+        return;
+      case 'handover':
+        this.#handled(this.#handover(session, frame));
         return;
       case 'bye':
         this.#handled(this.#bye(session));
@@ -297,6 +304,28 @@ export class WorkerConnection {
     } catch (error) {
       if (!StudioError.is(error, 'not_found')) throw error; // its batch was removed, so nobody waits
     }
+  }
+
+  async #leaving(session: WorkerSession): Promise<void> {
+    if (session.leaving) return;
+    session.leaving = true;
+    session.requested = 0;
+    const { size } = session.rollouts;
+    if (size === 0) return;
+    await this.#context.store.addBatchEvent(session.batch, 'infra', {
+      what: 'worker_leaving',
+      worker: session.worker,
+      text: `Worker ${session.worker} has to stop. It hands ${plural(size, 'rollout')} over to other workers.`,
+    });
+  }
+
+  async #handover(session: WorkerSession, { rollout, epoch }: Frame<'handover'>): Promise<void> {
+    if (!session.holds(rollout, epoch)) return;
+    const { store, leasing } = this.#context;
+    // In this order: another session may get it as soon as the store has it.
+    session.forget(rollout, 'lost');
+    await store.handOver(session.id, rollout, epoch);
+    leasing.check(session.batch, true);
   }
 
   async #bye(session: WorkerSession): Promise<void> {

@@ -49,6 +49,7 @@ export class Leasing {
 
   /** Handles a worker's request for more rollouts. */
   request(session: WorkerSession, want: number): void {
+    if (session.leaving) return;
     session.requested = session.pod === undefined ? session.requested + want : Math.min(want, 1);
     if (!session.unanswered) session.requestedAt = performance.now();
     session.unanswered = true;

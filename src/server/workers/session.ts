@@ -46,6 +46,8 @@ export class WorkerSession {
   readonly held: Set<string> = new Set();
   /** The rollout that its pod got in this or an earlier session. There is no other one for it. */
   only: string | undefined;
+  /** Whether it has to stop, and gets nothing more. */
+  leaving = false;
   /** Number of rollouts it requested and did not get yet. */
   requested = 0;
   /** Whether its latest request was not answered yet. */

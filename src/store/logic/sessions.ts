@@ -72,6 +72,20 @@ export async function endSession(tx: Transaction, name: string, why: string): Pr
   return session === undefined ? undefined : end(tx, session, 'worker_ended', why);
 }
 
+/** See `Store.handOver`. */
+export async function handOver(tx: Transaction, name: string, rollout: string, epoch: number): Promise<void> {
+  const session = await tx.get(`SELECT id FROM session WHERE name = ?${tx.dialect.forUpdate}`, name);
+  const row = await tx.get(`${SELECT_ROLLOUT} WHERE name = ?${tx.dialect.forUpdate}`, rollout);
+  if (session === undefined || row === undefined) return;
+  const record = readRollout(row);
+  if (record.session !== int(session, 'id') || record.epoch !== epoch || record.state === 'ended') return;
+  const ledger = await Ledger.of(tx, [record]);
+  ledger.change(record);
+  record.state = 'queued';
+  record.session = null;
+  await ledger.save();
+}
+
 /** See `Store.expireSessions`. Each session ends in its own transaction. */
 export async function expireSessions(sql: Sql): Promise<EndedSession[]> {
   const now = await sql.now();

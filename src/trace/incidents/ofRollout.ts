@@ -8,6 +8,8 @@ const int = z.number().int().min(0);
 export const rolloutIncidents = z.object({
   /** How often another worker continued it. */
   resumed: int.optional(),
+  /** How often a worker that had to stop handed it over, rather than being lost. */
+  handed_over: int.optional(),
   /** Requests to models that failed and were made again, by endpoint and by class of the failure. */
   repeated: z.record(z.string(), z.record(z.string(), int)).optional(),
   /**
@@ -29,6 +31,11 @@ export function afterLease(
   { how }: EventData['rollout.lease'],
 ): RolloutIncidents | undefined {
   return how === 'resumed' ? { ...before, resumed: (before?.resumed ?? 0) + 1 } : before;
+}
+
+/** Returns the incidents after a worker handed a rollout over. */
+export function afterHandover(before: RolloutIncidents | undefined): RolloutIncidents {
+  return { ...before, handed_over: (before?.handed_over ?? 0) + 1 };
 }
 
 /** Returns the incidents after a call of a model. Calls whose replies are recorded were counted before. */

@@ -61,7 +61,9 @@ export interface RepeatedRequests {
 export class IncidentTally {
   readonly #workers = new Set<string>();
   #lastLoss = '';
+  readonly #leaving = new Set<string>();
   #resumed = 0;
+  #handedOver = 0;
   /** `readyMs`: how long after its start the last server resumed the batch; `isOther`: workers were at another one. */
   readonly #server = { restarts: 0, readyMs: 0, reconnections: 0, isOther: false, disconnectedMs: 0 };
   /** Requests that were made again, by endpoint and failure. */
@@ -81,6 +83,8 @@ export class IncidentTally {
     if (LOST_WORKERS.has(what)) {
       this.#workers.add(worker ?? pod ?? '');
       this.#lastLoss = text;
+    } else if (what === 'worker_leaving') {
+      this.#leaving.add(worker ?? '');
     } else if (what === 'server_started') {
       this.#server.restarts += 1;
       this.#server.readyMs = ms;
@@ -96,7 +100,9 @@ export class IncidentTally {
   addRollout({ state, progress: { incidents, status, error_message: message = '' } }: RolloutRow): void {
     if (state === 'ended' && status === 'infrastructure') this.#loss(message).rollouts += 1;
     if (incidents === undefined) return;
-    this.#resumed += incidents.resumed ?? 0;
+    const { resumed = 0, handed_over: handedOver = 0 } = incidents;
+    this.#handedOver += handedOver;
+    this.#resumed += Math.max(0, resumed - handedOver);
     for (const [endpoint, failures] of Object.entries(incidents.repeated ?? {})) {
       let own = this.#repeated.get(endpoint);
       if (own === undefined) this.#repeated.set(endpoint, (own = new Map<string, number>()));
@@ -120,6 +126,7 @@ export class IncidentTally {
   list(): Incident[] {
     return [
       ...this.#workerLine(),
+      ...this.#leavingLine(),
       ...this.#serverLine(),
       ...this.#modelLines(),
       ...this.#pauseLine(),
@@ -145,6 +152,13 @@ export class IncidentTally {
     const why = lost === 1 ? quoted(this.#lastLoss) : `the last one: ${quoted(this.#lastLoss)}`;
     const text = `${number(lost, 'worker')} lost (${why})${this.#resumed === 0 ? '' : `; ${continued}`}`;
     return [{ kind: 'worker', count: lost, text }];
+  }
+
+  #leavingLine(): Incident[] {
+    const left = this.#leaving.size;
+    if (left + this.#handedOver === 0) return [];
+    const text = `${number(left, 'worker')} had to stop; ${number(this.#handedOver, 'rollout')} handed over to others`;
+    return [{ kind: 'worker', count: left, text }];
   }
 
   #serverLine(): Incident[] {

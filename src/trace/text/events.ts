@@ -267,6 +267,9 @@ function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detai
       if (detail.full || event.data.how !== 'fresh')
         page.line('lease', `${event.data.how} by ${event.data.worker}, epoch ${event.data.epoch}`, { style: 'dim' });
       return;
+    case 'rollout.handover':
+      page.line('lease', `handed over by ${event.data.worker}`, { style: 'dim' });
+      return;
     case 'agent.start':
       page.line('▸', `${event.agent ?? 'an agent'} starts (${event.data.how})`, { labelStyle: 'cyan' });
       return;

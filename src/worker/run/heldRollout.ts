@@ -37,6 +37,7 @@ export class HeldRollout {
   #breakpoints: readonly Breakpoint[];
   #watched = false;
   #flushes = false;
+  #leaving = false;
   /** The working directory. */
   #directory: Promise<string> | undefined;
 
@@ -111,6 +112,26 @@ export class HeldRollout {
   }
 
   /**
+   * Hands it over to another worker where nothing is lost, and gives its lease back. `run` resolves when that is done.
+   */
+  leave(): void {
+    if (this.#leaving) return;
+    this.#leaving = true;
+    if (this.#handle !== undefined) {
+      this.#handle.leave().catch((error: unknown) => this.#parts.log(`${this.grant.rollout}: ${errorText(error)}`));
+      return;
+    }
+    // Nothing of it has happened here.
+    this.abort('Another worker continues it.');
+    this.#parts.giveBack(this.grant.rollout, this.grant.epoch);
+  }
+
+  /** Hands it over at once, after `leave`: what runs is dropped. */
+  dropCalls(): void {
+    this.#handle?.handOver();
+  }
+
+  /**
    * Continues after a reconnection: the server has everything up to `durable`, and the rollout still belongs to this
    * worker.
    */
@@ -179,7 +200,11 @@ export class HeldRollout {
     this.#releaseSlot();
     if (this.#loss !== undefined || (signal.aborted && !this.#flushes)) return;
     // `onLoss` handles a loss; the worker decides how long to wait when it stops.
-    await spool.flushed().catch(() => undefined);
+    const isStored = await spool.flushed().then(
+      () => true,
+      () => false,
+    );
+    if (this.#leaving && isStored) parts.giveBack(grant.rollout, grant.epoch);
   }
 
   #openSpool(last: number): Spool {

@@ -36,6 +36,10 @@ export interface RolloutHandle {
   setLost(lost: boolean): void;
   /** Ends it here without an end in its record: another worker continues it. */
   abort(reason: string): void;
+  /** Starts nothing more, and hands it over once nothing runs. Rejects if it has not started. */
+  leave(): Promise<void>;
+  /** Hands it over at once, whatever runs. */
+  handOver(): void;
 }
 
 export interface WorkerParts {
@@ -63,6 +67,8 @@ export interface WorkerParts {
   readonly replicas: Replicas;
   readonly connections: ModelConnections;
   readonly report: (report: EndpointReport) => void;
+  /** Gives a lease back, once everything about the rollout is stored. */
+  readonly giveBack: (rollout: string, epoch: number) => void;
   readonly demoUrl: () => string;
   readonly demoKey: () => string;
   readonly createRollout: (job: RolloutJob, ports: RolloutPorts) => RolloutHandle;

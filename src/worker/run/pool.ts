@@ -37,6 +37,7 @@ export class RolloutPool {
   #left: number;
   #drained = false;
   #closed = false;
+  #leaving = false;
   #lost = false;
 
   constructor(options: PoolOptions) {
@@ -61,7 +62,7 @@ export class RolloutPool {
 
   /** Requests as many rollouts as there are free slots. */
   requestMore(): void {
-    if (this.#closed) return;
+    if (this.#closed || this.#leaving) return;
     const count = Math.min(this.#options.parts.slots.free, this.#left) - this.#requested;
     if (count > 0 && this.#options.send({ type: 'lease', want: count })) this.#requested += count;
   }
@@ -79,6 +80,7 @@ export class RolloutPool {
     for (const done of unsent) this.#report(done);
     // Requests of the old session are lost.
     this.#requested = 0;
+    if (this.#leaving) this.#options.send({ type: 'leaving' });
     this.requestMore();
   }
 
@@ -135,6 +137,26 @@ export class RolloutPool {
     for (const rollout of this.#rollouts.values()) rollout.setLost(lost);
   }
 
+  /**
+   * Takes nothing more, and hands every rollout over. Resolves when no rollout is left, or after `ms`, when calls that
+   * still run are dropped.
+   */
+  async leave(ms: number): Promise<void> {
+    this.#leaving = true;
+    this.#options.send({ type: 'leaving' });
+    for (const rollout of this.#rollouts.values()) rollout.leave();
+    const over = Promise.withResolvers<undefined>();
+    const timer = setTimeout(() => over.resolve(undefined), ms);
+    await Promise.race([this.#emptied(), over.promise]);
+    clearTimeout(timer);
+    for (const rollout of this.#rollouts.values()) rollout.dropCalls();
+  }
+
+  /** Waits until no rollout is left; one may have been granted meanwhile. */
+  async #emptied(): Promise<void> {
+    while (this.#endings.size > 0) await Promise.all(this.#endings.values());
+  }
+
   /** Stops every rollout here, without an end. Resolves when all are done. `flush`: store their events first. */
   async close(reason: string, flush: boolean): Promise<void> {
     this.#closed = true;
@@ -152,6 +174,8 @@ export class RolloutPool {
     const rollout = new HeldRollout(grant, this.#options.parts);
     this.#rollouts.set(grant.rollout, rollout);
     if (this.#lost) rollout.setLost(true);
+    // Granted before the server knew that this worker leaves.
+    if (this.#leaving) rollout.leave();
     const ending = (this.#endings.get(grant.rollout) ?? DONE)
       .then(() => rollout.run())
       .finally(() => {

@@ -144,6 +144,52 @@ export function sessionTests(subject: Subject): void {
       assert.deepEqual([late.ok, !late.ok && late.code, late.durable], [false, 'fenced', 2]);
     });
 
+    it('give a rollout back in the epoch in which they hold it, and keep the others', async () => {
+      const store = subject.store();
+      const { batch, session } = await openBatch(store, 2, { attempts: 1 });
+      const [one, two] = await store.lease(session, 2);
+      await store.append({ rollout: one!.rollout, epoch: 1, from: 1, events: [logLine(1)] });
+      const next = newSession(batch, { worker: 'worker-2' });
+      await subject.other().openSession(next);
+      const states = async (): Promise<unknown[]> =>
+        Promise.all(
+          [one, two].map(async (lease) => {
+            const { row, session: holder } = (await store.rollout(lease!.rollout))!;
+            return [row.state, row.epoch, holder];
+          }),
+        );
+      const held = [
+        ['running', 1, session],
+        ['running', 1, session],
+      ];
+      await store.handOver(session, one!.rollout, 2);
+      await store.handOver(next.session, one!.rollout, 1);
+      await store.handOver(session, 'r-unknown', 1);
+      assert.deepEqual(await states(), held, 'nobody else can give it back, nor in another epoch');
+      await store.handOver(session, one!.rollout, 1);
+      assert.deepEqual(await states(), [['queued', 1, undefined], held[1]]);
+      const { counts } = (await store.batch(batch))!.row;
+      assert.deepEqual([counts.queued, counts.running], [1, 1]);
+      assert.deepEqual(
+        (await subject.other().lease(next.session, 5)).map(({ rollout, epoch, last, try: n }) => [
+          rollout,
+          epoch,
+          last,
+          n,
+        ]),
+        [[one!.rollout, 2, 1, 1]],
+      );
+      const late = await store.append({ rollout: one!.rollout, epoch: 1, from: 2, events: [logLine(2)] });
+      assert.deepEqual([late.ok, !late.ok && late.code], [false, 'fenced']);
+      await store.handOver(session, one!.rollout, 1);
+      assert.deepEqual(await states(), [['running', 2, next.session], held[1]], 'a late repeat changes nothing');
+      await finish(store, batch, two!);
+      await store.handOver(session, two!.rollout, 1);
+      assert.equal((await store.rollout(two!.rollout))?.row.state, 'ended');
+      const reports = (await eventsOf(store, batch)).filter(({ kind }) => kind === 'infra');
+      assert.deepEqual(reports, [], 'it is no loss');
+    });
+
     it('accept what a lost worker sends before another holds the rollout', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 1, { attempts: 1 });

@@ -114,6 +114,32 @@ describe('a resumed team', () => {
     }
   });
 
+  it('continues where it was handed over, and no call is made twice', async () => {
+    const whole = run();
+    const undisturbed = await whole.run();
+    const calls = whole.callCount();
+    const random = new Random();
+    let handedOver = 0;
+    for (let round = 0; round < 30; round++) {
+      const first = run();
+      const running = first.run();
+      for (let turn = random.next() * 60; turn > 0; turn--) await new Promise((resolve) => setImmediate(resolve));
+      // It may have ended.
+      await first.rollout.leave().catch(() => undefined);
+      const events = await running;
+      if (events.at(-1)?.kind === 'rollout.end') continue;
+      handedOver++;
+      const again = resume(events, new Map(first.recorder.blobs));
+      const all = await again.run();
+      const place = `TEST_SEED=${random.seed}: handed over after event ${events.length}`;
+      assert.deepEqual(done(all), done(undisturbed), place);
+      assert.equal(first.callCount() + again.callCount(), calls, place);
+      assert.equal(first.tools.calls.length + again.tools.calls.length, whole.tools.calls.length, place);
+      assert.equal(again.world.value, whole.world.value, place);
+    }
+    assert.ok(handedOver > 5, `${handedOver} were handed over`);
+  });
+
   it('does so after any two losses, including without snapshots of the world', async () => {
     const random = new Random();
     const whole = run({ snapshots: false });

@@ -39,6 +39,8 @@ interface Bench {
   readonly appended: () => TraceEvent[];
   readonly drained: Promise<void>;
   readonly aborts: string[];
+  /** Rollouts that were told to leave. */
+  readonly left: string[];
   /** Arguments of the commands that reached a rollout. */
   readonly commands: Json[];
 }
@@ -47,11 +49,12 @@ interface Bench {
 function bench(
   run: (job: RolloutJob, ports: RolloutPorts, aborted: Promise<string>) => Promise<void>,
   answer: Answer,
-  { slots = 2, inspectable = true, rollouts = Infinity } = {},
+  { slots = 2, inspectable = true, rollouts = Infinity, busy = new Set<string>() } = {},
 ): Bench {
   const frames: WorkerFrame[] = [];
   const aborts: string[] = [];
   const commands: Json[] = [];
+  const left: string[] = [];
   const drained = Promise.withResolvers<undefined>();
   const send = (frame: WorkerFrame): boolean => {
     frames.push(frame);
@@ -108,6 +111,7 @@ function bench(
     replicas,
     connections: new ModelConnections(),
     report: () => undefined,
+    giveBack: (rollout, epoch) => void send({ type: 'handover', rollout, epoch }),
     demoUrl: () => '',
     demoKey: () => '',
     createRollout: (job, ports): RolloutHandle => {
@@ -127,6 +131,12 @@ function bench(
           aborts.push(reason);
           aborted.resolve(reason);
         },
+        leave: () => {
+          left.push(job.rollout);
+          if (!busy.has(job.rollout)) aborted.resolve('left');
+          return Promise.resolve();
+        },
+        handOver: () => aborted.resolve('handed over'),
       };
     },
     inspectable,
@@ -145,6 +155,7 @@ function bench(
     frames,
     aborts,
     commands,
+    left,
     drained: drained.promise.then(() => undefined),
     appended: () => frames.flatMap((frame) => (frame.type === 'append' ? frame.events : [])),
   };
@@ -290,6 +301,33 @@ describe('RolloutPool', () => {
     pool.frame({ type: 'granted', now: 0, drained: true });
     await drained;
     assert.equal(aborts.length, 1);
+  });
+
+  it('hands every rollout over when it has to leave: each when it can, the rest when the time is over', async () => {
+    const { pool, frames, left, appended } = bench(
+      async (_, ports, aborted) => {
+        ports.recorder.append([log(1)], []);
+        await aborted;
+      },
+      ack,
+      { slots: 3, busy: new Set(['r2']) },
+    );
+    pool.frame(grant());
+    pool.frame(grant({ rollout: 'r2' }));
+    while (appended().length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    frames.length = 0;
+    const leaving = pool.leave(200);
+    // It was on its way, and nothing of it has happened.
+    pool.frame(grant({ rollout: 'r3', epoch: 7 }));
+    pool.requestMore();
+    await leaving;
+    await pool.close('over', true);
+    assert.deepEqual(left, ['r1', 'r2']);
+    assert.deepEqual(frames[0], { type: 'leaving' });
+    const back = frames.flatMap((frame) => (frame.type === 'handover' ? [`${frame.rollout} ${frame.epoch}`] : []));
+    assert.deepEqual(back.toSorted(), ['r1 1', 'r2 1', 'r3 7']);
+    assert.equal(back.at(-1), 'r2 1', 'the busy one is the last');
+    assert.equal(frames.filter(({ type }) => type === 'lease').length, 0);
   });
 
   it('ends a rollout that breaks before its first event', async () => {

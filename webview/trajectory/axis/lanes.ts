@@ -260,6 +260,16 @@ export class Lanes {
       case 'rollout.lease':
         this.#lease(event, at);
         return;
+      case 'rollout.handover':
+        this.#add(this.#lane('infra', 'infra'), {
+          form: 'lease',
+          seq: event.seq,
+          from: at,
+          label: 'handed over',
+          text: `by ${event.data.worker}`,
+          row: 0,
+        });
+        return;
       case 'hold': {
         const hold = this.model.hold(event.seq);
         this.#add(this.#lane('infra', 'infra'), {

@@ -150,6 +150,8 @@ function eventText(model: TrajectoryModel, row: Row, liveText: (span: number) =>
       return row.check === undefined ? scoreText(event.data) : checkRowText(checksOf(event.data), row.check);
     case 'rollout.lease':
       return plain('server', event.data.how, `by ${event.data.worker}`);
+    case 'rollout.handover':
+      return plain('server', 'handed over', `by ${event.data.worker}`);
     case 'rollout.end':
       return endText(model);
     default:

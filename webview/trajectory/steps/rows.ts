@@ -139,6 +139,9 @@ export class StepRows {
       case 'rollout.lease':
         if (event.data.how !== 'fresh') this.#push('lease', event, 0);
         return;
+      case 'rollout.handover':
+        this.#push('lease', event, 0);
+        return;
       case 'rollout.end':
         this.#push('end', event, 0);
         return;

@@ -87,6 +87,21 @@ describe('incidents', () => {
     ]);
   });
 
+  it('tell rollouts that were handed over from lost ones', () => {
+    const leaving = infra({ what: 'worker_leaving', worker: 'w1', text: 'Worker w1 has to stop.' });
+    const rows = [
+      row(lease('fresh'), ['rollout.handover', { worker: 'w1' }], lease('resumed')),
+      row(lease('fresh'), ['rollout.handover', { worker: 'w1' }], lease('resumed'), lease('resumed')),
+    ];
+    assert.deepEqual(linesOf({ events: [leaving], rows }), [
+      'worker 0: 1 rollout continued on another worker',
+      'worker 1: 1 worker had to stop; 2 rollouts handed over to others',
+    ]);
+    assert.deepEqual(linesOf({ events: [leaving], rows: rows.slice(0, 1) }), [
+      'worker 1: 1 worker had to stop; 1 rollout handed over to others',
+    ]);
+  });
+
   it('tell a restart of the server from a lost connection', () => {
     const started = infra({ what: 'server_started', ms: 1_300, text: 'A rollout server started.' });
     const back = (what: string, ms: number): TraceEvent => infra({ what, ms, text: '1 worker reconnected.' });

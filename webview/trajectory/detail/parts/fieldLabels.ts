@@ -107,6 +107,7 @@ const LABELS: Readonly<Record<string, FieldLabel>> = {
 const EVENT_TITLES: Readonly<Record<string, string>> = {
   'rollout.start': 'Start',
   'rollout.lease': 'Worker',
+  'rollout.handover': 'Handed over',
   'rollout.end': 'End',
   'world.open': 'World',
   'world.close': 'World closed',
