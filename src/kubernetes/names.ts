@@ -10,7 +10,10 @@ export const NAMES = {
   server: APP,
   /** Secret with the client tokens: keys `full` and `read`. */
   tokens: `${APP}-tokens`,
-  /** Secret with the authority that signs the server's certificate: keys `ca.crt` and `ca.key`. */
+  /**
+   * Secret with the authority that signs the server's certificate: keys `ca.crt` and `ca.key`. The ConfigMap of this
+   * name has the certificate alone, for clients.
+   */
   authority: `${APP}-ca`,
   /** ConfigMap with the options of the installation. */
   options: `${APP}-options`,
@@ -45,6 +48,17 @@ export const AUTHORITY_KEYS = [
 
 /** Volume of the server's pod with the client tokens, by which clients find the Secret. */
 export const TOKENS_VOLUME = 'tokens';
+
+/** Namespace and Role of the cluster with what its API server verifies clients with. */
+export const CLIENT_AUTHORITY = { namespace: 'kube-system', name: 'extension-apiserver-authentication' } as const;
+
+/**
+ * Returns the name of the bindings by which the server of a namespace may ask the cluster for users and their rights: a
+ * ClusterRoleBinding, and a RoleBinding in the namespace of `CLIENT_AUTHORITY`.
+ */
+export function identityBinding(namespace: string): string {
+  return `${APP}-identities.${namespace}`;
+}
 
 /** Keys of the Secret `NAMES.tokens`, which are the names of its files in the server's pod. */
 export const TOKEN_KEYS = { full: 'full', read: 'read' } as const;

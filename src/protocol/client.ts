@@ -7,6 +7,7 @@ import { adaptive } from '../config/submission/adaptive.ts';
 import { forkEdit } from '../config/submission/forkEdit.ts';
 import { forkPoint, type TraceEvent } from '../trace/schema.ts';
 import { type RolloutRow, rolloutRow } from '../trace/summary.ts';
+import { right } from './access.ts';
 import { breakpoint } from './commands.ts';
 import { groupSettings } from './groups.ts';
 import { lineage } from './lineage.ts';
@@ -290,6 +291,8 @@ export const serverInfo = z.object({
   pid: int,
   store: z.string(),
   started_at: int,
+  /** As whom the caller is connected, and what it may do. Without a user: with a client token. */
+  you: z.object({ user: z.string().optional(), rights: z.array(right) }).optional(),
   queued: int,
   running: int,
   held: int,

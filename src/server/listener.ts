@@ -6,13 +6,17 @@ import { type WebSocket, WebSocketServer } from 'ws';
 import { StudioError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
 import { MAX_APPEND_BYTES } from '../protocol/worker.ts';
+import type { Logins } from './access/logins.ts';
 import { checkOrigin, type OriginRules } from './access/origins.ts';
+import { requireRight } from './access/rights.ts';
 import {
+  type ClientIdentity,
   type EnrollmentIdentity,
   type Identity,
   notSession,
   presentedToken,
   type SessionIdentity,
+  type TokenHolder,
   type Tokens,
 } from './access/tokens.ts';
 import { errorBody, sendError, statusOf } from './http/reply.ts';
@@ -33,6 +37,7 @@ export interface Mount {
 
 interface ListenerOptions {
   readonly tokens: Tokens;
+  readonly logins: Logins;
   readonly origins: OriginRules;
   readonly router: Router;
   readonly mounts: readonly Mount[];
@@ -42,7 +47,7 @@ interface ListenerOptions {
   readonly worker: (socket: WebSocket, transport: Duplex, as: EnrollmentIdentity) => void;
   /** Throws unless the session of a token is open. */
   readonly checkSession: (of: SessionIdentity) => Promise<void>;
-  readonly client: (socket: WebSocket, readOnly: boolean) => void;
+  readonly client: (socket: WebSocket, identity: ClientIdentity) => void;
   /** Called when a client's request or connection starts. Returns the function to call at its end. */
   readonly entered: () => () => void;
   /** Whether the server is shutting down and accepts no more WebSockets. */
@@ -63,6 +68,7 @@ export class Listener {
   readonly #server: Server;
   #secure: TlsServer | undefined;
   #renewal: NodeJS.Timeout | undefined;
+  #unwatch: (() => void) | undefined;
   readonly #sockets: { readonly worker: WebSocketServer; readonly client: WebSocketServer };
   readonly #alive = new WeakSet<WebSocket>();
   readonly #ping: NodeJS.Timeout;
@@ -85,8 +91,9 @@ export class Listener {
 
   #serve(server: Server | TlsServer): void {
     server.on('request', (request: IncomingMessage, response: ServerResponse) => void this.#handle(request, response));
-    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
-      this.#upgrade(request, socket, head),
+    server.on(
+      'upgrade',
+      (request: IncomingMessage, socket: Duplex, head: Buffer) => void this.#upgrade(request, socket, head),
     );
   }
 
@@ -97,11 +104,24 @@ export class Listener {
 
   /** Starts listening on the port for TLS. */
   async listenSecurely(host: string, { port, certificate, renewMs }: SecurePort): Promise<void> {
-    const secure = createTlsServer({ ...HTTP, ...certificate(), minVersion: 'TLSv1.3' });
+    const { reviewer } = this.#options.logins;
+    // Client certificates are for logins only. An empty list: no certificate is accepted.
+    const context = () => ({
+      ...certificate(),
+      minVersion: 'TLSv1.3' as const,
+      ...(reviewer === undefined ? {} : { ca: reviewer.clientAuthority() ?? [] }),
+    });
+    const secure = createTlsServer({
+      ...HTTP,
+      ...context(),
+      ...(reviewer === undefined ? {} : { requestCert: true, rejectUnauthorized: false }),
+    });
     this.#serve(secure);
     this.#secure = secure;
-    this.#renewal = setInterval(() => secure.setSecureContext({ ...certificate(), minVersion: 'TLSv1.3' }), renewMs);
+    const renew = (): void => secure.setSecureContext(context());
+    this.#renewal = setInterval(renew, renewMs);
     this.#renewal.unref();
+    this.#unwatch = reviewer?.watchClientAuthority(renew);
     await this.#listen(secure, host, port);
   }
 
@@ -127,6 +147,7 @@ export class Listener {
   async close(): Promise<void> {
     clearInterval(this.#ping);
     clearInterval(this.#renewal);
+    this.#unwatch?.();
     const servers = [this.#server, ...(this.#secure === undefined ? [] : [this.#secure])];
     const closed = Promise.all(
       servers.map((server) => new Promise<void>((resolve) => void server.close(() => resolve()))),
@@ -176,14 +197,21 @@ export class Listener {
   }
 
   async #authenticate(request: IncomingMessage): Promise<Identity> {
-    const caller = authenticate(request, this.#options.tokens);
+    const caller = await this.#caller(request);
     if (caller.kind === 'session') await this.#options.checkSession(caller);
     return caller;
   }
 
+  async #caller(request: IncomingMessage): Promise<Identity> {
+    const { tokens, logins } = this.#options;
+    const holder = authenticate(request, tokens);
+    return holder.kind === 'user' ? logins.identity(holder.session) : holder;
+  }
+
   /** Clients of a model endpoint give up after a 401. A worker that reconnects soon has another token. */
   async #authenticateForMount(request: IncomingMessage): Promise<void> {
-    const caller = authenticate(request, this.#options.tokens);
+    const caller = await this.#caller(request);
+    if (caller.kind === 'client') requireRight(caller, 'read');
     if (caller.kind === 'enrollment') throw notSession();
     if (caller.kind !== 'session') return;
     await this.#options.checkSession(caller).catch((error: unknown) => {
@@ -193,20 +221,22 @@ export class Listener {
     });
   }
 
-  #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const { tokens, origins, entered, worker, client, draining } = this.#options;
+  async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const { origins, entered, worker, client, draining } = this.#options;
     socket.on('error', () => socket.destroy());
     try {
       checkOrigin(request, origins);
       const { pathname } = new URL(request.url ?? '/', 'http://server');
-      const caller = authenticate(request, tokens);
+      const caller = await this.#caller(request);
+      if (socket.destroyed) return;
       if (draining()) throw new StudioError('unavailable', 'The server is shutting down.', { hint: 'Connect again.' });
       if (pathname === '/v1/worker' && caller.kind === 'enrollment') {
         this.#accept(this.#sockets.worker, request, socket, head, (accepted) => worker(accepted, socket, caller));
       } else if (pathname === '/v1/client' && caller.kind === 'client') {
+        requireRight(caller, 'read');
         this.#accept(this.#sockets.client, request, socket, head, (accepted) => {
           accepted.once('close', entered());
-          client(accepted, caller.readOnly);
+          client(accepted, caller);
         });
       } else {
         throw pathname === '/v1/worker' || pathname === '/v1/client'
@@ -248,11 +278,13 @@ export class Listener {
   }
 }
 
-/** Returns the caller. Throws `unauthorized`. */
-function authenticate(request: IncomingMessage, tokens: Tokens): Identity {
+/** Returns whose the token of a request is. Throws `unauthorized`. */
+function authenticate(request: IncomingMessage, tokens: Tokens): TokenHolder {
   const token = presentedToken(request);
   const found = token === undefined ? undefined : tokens.identify(token);
   if (found !== undefined) return found;
+  if (token?.startsWith('u.') === true)
+    throw new StudioError('unauthorized', 'The session has ended.', { hint: 'Connect again.' });
   throw new StudioError(
     'unauthorized',
     token === undefined ? 'A token is required.' : 'The token is not valid for this server.',

@@ -94,6 +94,8 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
     mounts: [{ prefix: DEMO, handle: (request, response) => demo.handle(request, response) }],
     demoMetrics: `${DEMO}/metrics`,
     pages: options.pages ?? fileURLToPath(packageUrl('dist/webview')),
+    // Without TLS, nobody can log in.
+    ...(kubernetes === undefined || authority === undefined ? {} : { reviewer: kubernetes.reviewer(log) }),
     ...(kubernetes === undefined ? {} : { programs: kubernetes.programs }),
     ...(kubernetes === undefined ? {} : { replicas: kubernetes.replicas(log) }),
     readOnly,

@@ -11,8 +11,10 @@ import type { ReplicaSource } from '../protocol/replicas.ts';
 import { PROTOCOL } from '../protocol/version.ts';
 import { readOnlyError } from '../store/sqlite/readOnlySqlite.ts';
 import type { Store } from '../store/store.ts';
+import { Logins, type Reviewer } from './access/logins.ts';
 import type { OriginRules } from './access/origins.ts';
 import { type ClientTokens, Tokens } from './access/tokens.ts';
+import type { UserSession } from './access/userSession.ts';
 import { Secrets } from './batches/secrets.ts';
 import { Submissions } from './batches/submissions.ts';
 import { Supervisor } from './batches/supervisor.ts';
@@ -56,6 +58,8 @@ interface RolloutServerOptions {
   /** A port for TLS besides that one. */
   readonly secure?: SecurePort | undefined;
   readonly origins: Omit<OriginRules, 'host'>;
+  /** Asks the cluster for its users. undefined: only client tokens. */
+  readonly reviewer?: Reviewer | undefined;
   /** Client tokens; new ones are created by default. */
   readonly tokens?: ClientTokens;
   /**
@@ -108,6 +112,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   const secrets = new Secrets(options.secretsFolder);
   const log: Log = (text, about) => options.log(secrets.line(text), about);
   const tokens = new Tokens(await store.secretKey(), options.tokens);
+  const logins = new Logins({ tokens, reviewer: options.reviewer, log });
   const startedAt = await store.now();
   const serverId = newId('s');
   const changes = new Changes(store);
@@ -283,13 +288,14 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   });
   const listener = new Listener({
     tokens,
+    logins,
     log,
     health,
     mounts: options.mounts,
     origins: { ...options.origins, host: options.listen.host },
     router: new Router(
       allRoutes({
-        ...{ services, tokens, access, scrape, programs: options.programs, pages: options.pages },
+        ...{ services, tokens, logins, access, scrape, programs: options.programs, pages: options.pages },
         quota: new BlobQuota(options.rolloutBytes ?? Infinity, services.store),
         openMetrics: options.metrics === 'open',
       }),
@@ -299,8 +305,9 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     worker: (socket, transport, enrollment) => {
       new WorkerConnection(workerContext, socket, transport, enrollment);
     },
-    client: (socket, readOnly) => {
-      const client = new ClientConnection({ store, changes, deltas, debuggers, log, health }, socket, readOnly);
+    client: (socket, caller) => {
+      const identity = (session: UserSession) => logins.identity(session);
+      const client = new ClientConnection({ store, changes, deltas, debuggers, log, health, identity }, socket, caller);
       clients.add(client);
       socket.once('close', () => clients.delete(client));
     },
@@ -309,6 +316,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   });
   const closeParts = (): void => {
     idle.close();
+    logins.close();
     supervisor.close();
     groups.close();
     leasing.close();

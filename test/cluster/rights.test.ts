@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { connectTarget, type TargetConnection } from '../../src/client/targets/connectTarget.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import { batchJob } from '../../src/executor/kubernetes/jobManifest.ts';
 import type { Cluster } from '../../src/kubernetes/access/cluster.ts';
@@ -10,6 +11,7 @@ import type { KubeObject } from '../../src/kubernetes/access/objects.ts';
 import { install } from '../../src/kubernetes/install/install.ts';
 import { resolveOptions } from '../../src/kubernetes/install/options.ts';
 import { batchLabels, NAMES } from '../../src/kubernetes/names.ts';
+import { accessTable, EXPECTED_ACCESS, openUsers, serverPod } from './support/accessTable.ts';
 import { Accounts, mayDo } from './support/accounts.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
 
@@ -29,6 +31,7 @@ const PLAN = {
   settled: 0,
   fruitless: 0,
 };
+const ENV = { env: {} };
 const denied = (error: unknown): boolean =>
   StudioError.is(error) && /ValidatingAdmissionPolicy '.*' .*denied request/.test(error.message);
 
@@ -172,6 +175,36 @@ describe('the permissions of the server in a cluster', { timeout: 10 * 60_000 },
   it('of a worker are empty', async () => {
     assert.deepEqual(await mayDo(worker, bench.namespace), []);
     await assert.rejects(worker.list('Pod'), refused);
+  });
+
+  it('of users are those of their Roles, and none reads a Secret', async (t) => {
+    const { cluster, namespace } = bench;
+    const users = await openUsers(bench, accounts);
+    const opened: Record<string, TargetConnection> = {};
+    t.after(() => {
+      for (const connection of Object.values(opened)) connection.close();
+    });
+    for (const name of ['ann', 'bob', 'admin']) opened[name] = await connectTarget(name, accounts.target(name), ENV);
+    await assert.rejects(connectTarget('guest', accounts.target('guest'), ENV), (error) => {
+      const hint = `--namespace ${namespace} --bind serviceaccount=${namespace}/guest:user | kubectl apply -f -`;
+      return StudioError.is(error, 'forbidden') && error.hint?.endsWith(hint) === true;
+    });
+    const { text, marks } = await accessTable(users, opened);
+    t.diagnostic(`\n${text}`);
+    assert.deepEqual(marks, EXPECTED_ACCESS);
+
+    // A Role that is taken away ends the rights of a user within about a minute.
+    const binding = (await cluster.list('RoleBinding')).find(({ subjects }) => subjects?.[0]?.name === 'ann');
+    await cluster.remove('RoleBinding', binding?.metadata.name ?? '');
+    const started = performance.now();
+    await until('ann may not read any more', async () => {
+      const answer = await opened['ann']?.api.batches().catch((error: unknown) => error);
+      return StudioError.is(answer, 'forbidden') && /the right “read” is missing/.test(answer.message);
+    });
+    t.diagnostic(`a removed RoleBinding took effect after ${Math.round((performance.now() - started) / 1000)} s`);
+    const log = await cluster.log((await serverPod(bench)) ?? '');
+    assert.match(log ?? '', /ann logged in/);
+    assert.doesNotMatch(log ?? '', /eyJ[A-Za-z0-9_-]{20}/, 'the log has no token of an account');
   });
 
   it('are limited by the server alone where its user may not create admission policies', async () => {

@@ -1,6 +1,7 @@
 /** The OpenAPI document of a server's HTTP API, from the zod schemas with which both ends validate. */
 import { z } from 'zod';
 import type { JsonObject } from '../../common/json.ts';
+import { login, loginReply, type Right, ROUTE_RIGHTS } from '../../protocol/access.ts';
 import { gcResult } from '../../protocol/api.ts';
 import * as client from '../../protocol/client.ts';
 import { batchCommand, commandReply, rolloutCommand } from '../../protocol/commands.ts';
@@ -14,8 +15,6 @@ type Content = 'bytes' | { readonly lines: z.ZodType } | z.ZodType;
 
 interface Operation {
   readonly text: string;
-  /** Without a token; with any client token; with one that is not read-only. */
-  readonly access: 'anyone' | 'read' | 'full';
   readonly query?: Readonly<Record<string, 'whole number' | 'text' | 'number of seconds'>>;
   readonly body?: Content;
   readonly reply: Content;
@@ -36,42 +35,41 @@ const page = { after: 'text', limit: 'whole number' } as const;
 
 /** By method and path, as the routes of the server have them. */
 export const OPERATIONS: Readonly<Record<string, Operation>> = {
-  'GET /v1/server': { text: 'The state of the server', access: 'read', reply: client.serverInfo },
+  'GET /v1/server': { text: 'The state of the server', reply: client.serverInfo },
   'POST /v1/tickets': {
     text: 'Gets a ticket for an address that a browser opens',
-    access: 'read',
     body: client.newTicket,
     reply: client.ticketReply,
   },
-  'POST /v1/tickets/:ticket': { text: 'Exchanges a ticket for a token, once', access: 'anyone', reply: token },
+  'POST /v1/login': {
+    text: 'Exchanges a credential of the cluster for a token, over TLS only. Without a token: the client certificate',
+    body: login,
+    reply: loginReply,
+  },
+  'POST /v1/tickets/:ticket': { text: 'Exchanges a ticket for a token, once', reply: token },
   'POST /v1/batches': {
     text: 'Creates a batch, whose submission was uploaded before',
-    access: 'full',
     body: client.createBatch,
     reply: client.batchRow,
   },
   'GET /v1/batches': {
     text: 'Lists batches, newest first',
-    access: 'read',
     query: { before: 'text', limit: 'whole number' },
     reply: client.batchPage,
   },
-  'GET /v1/batches/:batch': { text: 'A batch', access: 'read', reply: client.batchRow },
+  'GET /v1/batches/:batch': { text: 'A batch', reply: client.batchRow },
   'POST /v1/batches/:batch/tasks': {
     text: 'Appends tasks to an open batch',
-    access: 'full',
     body: client.appendTasks,
     reply: nothing,
   },
   'GET /v1/batches/:batch/tasks': {
     text: 'Lists the tasks of a batch',
-    access: 'read',
     query: { after: 'whole number', limit: 'whole number', excerpt: 'whole number' },
     reply: client.taskPage,
   },
   'GET /v1/batches/:batch/rollouts': {
     text: 'Lists the rollouts of a batch',
-    access: 'read',
     query: { ...page, task: 'text', attempt: 'whole number', all: 'whole number' },
     reply: rolloutPage,
   },
@@ -79,82 +77,70 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     text:
       'The feed: groups that ended after a cursor, in the order in which they ended. As server-sent events if the ' +
       'client accepts text/event-stream',
-    access: 'read',
     query: { ...page, wait: 'number of seconds', estimator: 'text' },
     reply: { lines: groups.finishedGroup },
   },
   'GET /v1/batches/:batch/tokens': {
     text: 'Token records of model calls, in pages',
-    access: 'read',
     query: page,
     reply: groups.tokenPage,
   },
   'POST /v1/batches/:batch/import': {
     text: 'Adds finished streams to an imported batch',
-    access: 'full',
     body: client.importRollouts,
     reply: nothing,
   },
   'POST /v1/batches/:batch/commands': {
     text: 'Sends a command to a batch: pause, resume, cancel, retry, seal, cancel_group, …',
-    access: 'full',
     body: batchCommand,
     reply: commandReply,
   },
   'POST /v1/batches/:batch/worker_token': {
     text: 'Gets a token with which workers of the batch connect',
-    access: 'full',
     reply: token,
   },
   'POST /v1/groups': {
     text: 'Requests a group of attempts at one task. Idempotent by the ID of the group',
-    access: 'full',
     body: groups.requestGroup,
     reply: groups.groupRow,
   },
   'GET /v1/groups': {
     text: 'Lists groups of a batch, in order of their requests',
-    access: 'read',
     query: { batch: 'text', group: 'text', after: 'whole number', limit: 'whole number' },
     reply: groups.groupPage,
   },
-  'GET /v1/endpoints': { text: 'The state of model endpoints', access: 'read', reply: endpointList },
+  'GET /v1/endpoints': { text: 'The state of model endpoints', reply: endpointList },
   'POST /v1/endpoints': {
     text: 'Pauses or resumes a model endpoint, and announces the version of its weights',
-    access: 'full',
     body: setEndpoint,
     reply: endpointInfo,
   },
   'POST /v1/forks': {
     text: 'Continues a rollout from one of its events, in a new batch',
-    access: 'full',
     body: client.fork,
     reply: client.forkReply,
   },
-  'POST /v1/gc': { text: 'Removes batches', access: 'full', body: client.gcBody, reply: gcResult },
-  'GET /v1/rollouts/:rollout': { text: 'A rollout, with its task', access: 'read', reply: client.rolloutInfo },
+  'POST /v1/gc': { text: 'Removes batches', body: client.gcBody, reply: gcResult },
+  'GET /v1/rollouts/:rollout': { text: 'A rollout, with its task', reply: client.rolloutInfo },
   'POST /v1/rollouts/:rollout/commands': {
     text: 'Sends a command to a rollout: hold, release, step, edit, cancel, …',
-    access: 'full',
     body: rolloutCommand,
     reply: commandReply,
   },
   'GET /v1/streams/:stream/events': {
     text: 'Events of a rollout or a batch',
-    access: 'read',
     query: { after: 'whole number', until: 'whole number', limit: 'whole number' },
     reply: eventPage,
   },
-  'PUT /v1/blobs/:sha': { text: 'Stores a blob', access: 'full', body: 'bytes', reply: nothing },
-  'GET /v1/blobs/:sha': { text: 'A blob, or the part that Range names', access: 'read', reply: 'bytes' },
-  'HEAD /v1/blobs/:sha': { text: 'Whether there is a blob, and its size', access: 'read', reply: 'bytes' },
+  'PUT /v1/blobs/:sha': { text: 'Stores a blob', body: 'bytes', reply: nothing },
+  'GET /v1/blobs/:sha': { text: 'A blob, or the part that Range names', reply: 'bytes' },
+  'HEAD /v1/blobs/:sha': { text: 'Whether there is a blob, and its size', reply: 'bytes' },
   'POST /v1/blobs/texts': {
     text: 'The contents of small blobs of text',
-    access: 'read',
     body: client.blobNames,
     reply: client.blobTexts,
   },
-  'GET /v1/programs/:sha': { text: 'The programs that workers in pods run', access: 'read', reply: 'bytes' },
+  'GET /v1/programs/:sha': { text: 'The programs that workers in pods run', reply: 'bytes' },
 };
 
 /** Schemas that the document names. Those of bodies are as clients write them, before defaults. */
@@ -234,7 +220,10 @@ export function openApi(): JsonObject {
   for (const [name, operation] of Object.entries(OPERATIONS)) {
     const [method = '', route = ''] = name.split(' ');
     const written = route.replaceAll(/:(\w+)/g, '{$1}');
-    paths[written] = { ...paths[written], [method.toLowerCase()]: operationOf(route, operation, bodies, replies) };
+    paths[written] = {
+      ...paths[written],
+      [method.toLowerCase()]: operationOf(route, operation, ROUTE_RIGHTS[name] ?? 'administer', bodies, replies),
+    };
   }
   return {
     openapi: '3.1.0',
@@ -247,7 +236,13 @@ export function openApi(): JsonObject {
     paths,
     components: {
       securitySchemes: {
-        token: { type: 'http', scheme: 'bearer', description: 'A client token, as in server.json' },
+        token: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'A client token, as in server.json, or one from /v1/login. A read token has the right “read”, a full ' +
+            'token all of them: read, launch, control, administer',
+        },
       },
       schemas: { ...bodies.named, ...replies.named },
     },
@@ -256,7 +251,8 @@ export function openApi(): JsonObject {
 
 function operationOf(
   route: string,
-  { text, access, query = {}, body, reply }: Operation,
+  { text, query = {}, body, reply }: Operation,
+  access: Right | 'anyone',
   bodies: Converter,
   replies: Converter,
 ): JsonObject {
@@ -278,7 +274,7 @@ function operationOf(
   return {
     summary: text,
     ...(access === 'anyone' ? { security: [] } : {}),
-    ...(access === 'full' ? { description: 'Needs a token that is not read-only.' } : {}),
+    ...(access === 'anyone' ? {} : { description: `Needs the right “${access}”.` }),
     parameters: [...inPath, ...inQuery],
     ...(body === undefined ? {} : { requestBody: { required: true, content: bodies.content(body) } }),
     responses: {

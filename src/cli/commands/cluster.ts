@@ -10,23 +10,25 @@ import { INSTALL_OPTIONS, readInstallOptions } from '../clusterOptions.ts';
 import { type Command, type CommandLine, flag, numberOption, type Outcome, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
 import { image } from './cluster/image.ts';
+import { roles } from './cluster/roles.ts';
 
-const ACTIONS = ['install', 'upgrade', 'uninstall', 'render', 'image'] as const;
-type Action = Exclude<(typeof ACTIONS)[number], 'image'>;
+const ACTIONS = ['install', 'upgrade', 'uninstall', 'render', 'image', 'roles'] as const;
+type Action = Exclude<(typeof ACTIONS)[number], 'image' | 'roles'>;
 
 const TIMEOUT_SECONDS = 300;
 
 export const cluster: Command = {
   name: 'cluster',
-  usage: 'install|upgrade|uninstall|render --target NAME | image --out FOLDER',
+  usage: 'install|upgrade|uninstall|render|roles --target NAME | image --out FOLDER',
   text: [
     'Installs a server in a cluster, upgrades or uninstalls it, or prints its manifests (render).',
     'install can be repeated: options you leave out keep their installed values. upgrade requires an installed server.',
     'image writes a Dockerfile for an image with the programs, and builds it.',
+    'roles prints Roles for users of the server, and gives them to users with --bind, for kubectl apply -f -.',
   ].join('\n'),
   options: {
     'create-namespace': { type: 'boolean', text: 'create the namespace if it does not exist' },
-    namespace: { type: 'string', value: 'NAME', text: 'namespace of the manifests if render has no target (default)' },
+    namespace: { type: 'string', value: 'NAME', text: 'render, roles: namespace, without a target (default)' },
     ...INSTALL_OPTIONS,
     as: {
       type: 'string',
@@ -36,6 +38,12 @@ export const cluster: Command = {
     out: { type: 'string', value: 'FOLDER', text: 'render --as kustomize or helm, image: folder for the files' },
     tag: { type: 'string', value: 'NAME', text: 'image: also build it with this name' },
     push: { type: 'boolean', text: 'image: also push it to its registry' },
+    bind: {
+      type: 'string',
+      multiple: true,
+      value: 'WHO:ROLE',
+      text: 'roles: also user=NAME, group=NAME, or serviceaccount=[NAMESPACE/]NAME gets viewer, user, or admin',
+    },
     'delete-data': { type: 'boolean', text: 'uninstall: also delete the volumes with the trajectories' },
     'dry-run': { type: 'boolean', text: 'only print what would change' },
     timeout: {
@@ -50,6 +58,7 @@ export const cluster: Command = {
     if (action === undefined || more.length > 0)
       throw new StudioError('usage', `usage: rollout cluster ${cluster.usage}`);
     if (action === 'image') return await image(context, commandLine);
+    if (action === 'roles') return await roles(context, commandLine, () => open(context, commandLine));
     if (action === 'render' && targetOf(context) === undefined)
       return await print(context, commandLine, textOption(commandLine, 'namespace') ?? 'default');
     const opened = await open(context, commandLine);

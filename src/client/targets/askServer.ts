@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
+import { httpError } from '../../protocol/client.ts';
 import type { ServerAddress } from '../../protocol/transport.ts';
 import { PROTOCOL } from '../../protocol/version.ts';
 import { nodeTransport } from '../nodeTransport.ts';
@@ -38,12 +39,16 @@ export async function askServer(
       if (signal?.aborted === true) throw error;
       throw unreachableError(address, error);
     });
+  const body = jsonOf(text);
+  const refusal = status === 403 ? httpError.safeParse(body).data?.error : undefined;
+  // What a user of the cluster lacks.
+  if (refusal?.details?.['right'] !== undefined)
+    throw new StudioError('forbidden', refusal.message, refusal.hint === undefined ? {} : { hint: refusal.hint });
   if (status === 401 || status === 403) {
     throw new StudioError('unauthorized', `The rollout server at ${address.url} rejected the token.`, {
       hint: token,
     });
   }
-  const body = jsonOf(text);
   if (status >= 500) {
     throw body === undefined
       ? new StudioError(

@@ -5,13 +5,15 @@ import { abortable, sleep } from '../../common/abort.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { Cluster } from '../../kubernetes/access/cluster.ts';
 import { openForward } from '../../kubernetes/access/portForward.ts';
+import { bindCommand } from '../../protocol/access.ts';
 import { Api } from '../../protocol/api.ts';
-import type { ServerAddress } from '../../protocol/transport.ts';
+import type { ServerAddress, Transport } from '../../protocol/transport.ts';
 import type { Connection } from '../connect.ts';
 import { nodeTransport } from '../nodeTransport.ts';
 import { placed } from '../text/placed.ts';
 import { certificatesOf, newToken, noReadToken, noToken } from './addressTokens.ts';
 import { askServer } from './askServer.ts';
+import { logIn } from './clusterLogin.ts';
 import { type ClientTokens, findServerPod, type ServerPod, serverTokens } from './serverPod.ts';
 import { type ClusterTarget, clusterRef, type Target, type UrlTarget } from './target.ts';
 import { explainUnreachable } from './unreachable.ts';
@@ -109,10 +111,10 @@ async function connectCluster(name: string, target: ClusterTarget, options: Targ
     await link.reach(options.signal);
   } catch (error) {
     link.close();
-    throw error;
+    throw withRole(error);
   }
   return {
-    api: new Api(nodeTransport(() => link.address('full'))),
+    api: new Api(link.transport()),
     address: () => link.address('full'),
     readAddress: () => link.address('read'),
     reconnect: (signal) => link.reach(signal),
@@ -123,7 +125,19 @@ async function connectCluster(name: string, target: ClusterTarget, options: Targ
 
 type Forward = Awaited<ReturnType<typeof openForward>>;
 
-/** Keeps a port forward to a cluster's server and its tokens. Every `reach` refreshes them. */
+/** A session is renewed when less than this is left of it. */
+const RENEW_MS = 10 * 60_000;
+const RETRY_MS = 30_000;
+
+/** Tokens of the server, and until when they are valid; without end, those of its Secret. */
+interface Access extends ClientTokens {
+  readonly until?: number;
+}
+
+/**
+ * Keeps a port forward to a cluster's server, and access to it: a session of the user, renewed before its end, or the
+ * tokens of the Secret where no login is possible.
+ */
 class ClusterLink {
   readonly #name: string;
   readonly #target: ClusterTarget;
@@ -132,7 +146,8 @@ class ClusterLink {
   #reaching: Promise<void> | undefined;
   #cluster: Cluster | undefined;
   #forward: { readonly forward: Forward; readonly port: number } | undefined;
-  #tokens: ClientTokens = { full: '', read: '' };
+  #access: Access | undefined;
+  #renewal: NodeJS.Timeout | undefined;
 
   constructor(name: string, target: ClusterTarget, { onNotice }: TargetOptions) {
     this.#name = name;
@@ -142,7 +157,27 @@ class ClusterLink {
 
   address(which: keyof ClientTokens): ServerAddress {
     if (this.#forward === undefined) throw new StudioError('unavailable', `Not connected to target ${this.#name}.`);
-    return { url: this.#forward.forward.url, token: this.#tokens[which] };
+    return { url: this.#forward.forward.url, token: this.#access?.[which] ?? '' };
+  }
+
+  /** Renews a session that has ended, such as while the machine slept, before it sends a request. */
+  transport(): Transport {
+    const plain = nodeTransport(() => this.address('full'));
+    return {
+      request: async (request) => {
+        if (this.#hasEnded()) await this.reach(request.signal);
+        const reply = await plain.request(request);
+        // The store, and so its key, may be another one.
+        if (reply.status !== 401 || this.#access?.until === undefined) return reply;
+        this.#access = undefined;
+        await this.reach(request.signal);
+        return plain.request(request);
+      },
+    };
+  }
+
+  #hasEnded(): boolean {
+    return this.#access?.until !== undefined && this.#access.until <= Date.now();
   }
 
   /** Ensures that the server responds. Concurrent calls share one check. */
@@ -154,6 +189,7 @@ class ClusterLink {
   }
 
   close(): void {
+    clearTimeout(this.#renewal);
     this.#end.abort();
     this.#forward?.forward.close();
     this.#cluster?.close();
@@ -189,8 +225,9 @@ class ClusterLink {
   }
 
   /** Ensures that there is a port forward to the pod and that a rollout server responds. */
-  async #connect(cluster: Cluster, { port, tokens }: ServerPod, signal: AbortSignal): Promise<void> {
-    this.#tokens = await serverTokens(cluster, signal, tokens);
+  async #connect(cluster: Cluster, pod: ServerPod, signal: AbortSignal): Promise<void> {
+    const { port } = pod;
+    await this.#authorize(cluster, pod, signal);
     if (this.#forward?.port !== port) {
       this.#forward?.forward.close();
       this.#forward = undefined;
@@ -198,6 +235,18 @@ class ClusterLink {
       const forward = await openForward(cluster, (stop) => this.#podNow(cluster, stop), port, { signal });
       this.#forward = { forward, port };
     }
+    try {
+      await this.#ask(signal);
+    } catch (error) {
+      if (!StudioError.is(error, 'unauthorized') || this.#access?.until === undefined) throw error;
+      // A reinstalled server does not know sessions of the previous one.
+      this.#access = undefined;
+      await this.#authorize(cluster, pod, signal);
+      await this.#ask(signal);
+    }
+  }
+
+  async #ask(signal: AbortSignal): Promise<void> {
     await askServer(
       this.address('full'),
       {
@@ -206,6 +255,28 @@ class ClusterLink {
       },
       signal,
     );
+  }
+
+  /** Gets access, unless it lasts: by a login, or with the tokens of the Secret. */
+  async #authorize(cluster: Cluster, pod: ServerPod, signal: AbortSignal): Promise<void> {
+    const { until = 0 } = this.#access ?? {};
+    if (until > Date.now() + RENEW_MS) return;
+    try {
+      const session = await logIn(cluster, pod, signal);
+      this.#access = { full: session.token, read: session.read_token, until: Date.now() + session.expires_in_ms };
+      this.#renewLater(session.expires_in_ms - RENEW_MS);
+    } catch (error) {
+      if (signal.aborted || !StudioError.is(error)) throw error;
+      // An outage of the cluster ends no session.
+      if (until > Date.now()) this.#renewLater(RETRY_MS);
+      else this.#access = await tokensInstead(cluster, pod, error, signal);
+    }
+  }
+
+  #renewLater(ms: number): void {
+    clearTimeout(this.#renewal);
+    this.#renewal = setTimeout(() => void this.reach().catch(() => this.#renewLater(RETRY_MS)), ms);
+    this.#renewal.unref();
   }
 
   /**
@@ -217,4 +288,31 @@ class ClusterLink {
     if (pod.unresponsive !== undefined) return pod.unresponsive.name;
     throw new StudioError('unavailable', `The server of target ${this.#name} is not ready: ${pod.why}`);
   }
+}
+
+/** Reads the tokens in the Secret, as whoever may read it can. Otherwise the login failed, and says why. */
+async function tokensInstead(
+  cluster: Cluster,
+  pod: ServerPod,
+  login: StudioError,
+  signal: AbortSignal,
+): Promise<ClientTokens> {
+  try {
+    return await serverTokens(cluster, signal, pod.tokens);
+  } catch (error) {
+    // Without any right to it, the Secret is not the user's way in.
+    throw StudioError.is(error, 'forbidden') ? login : error;
+  }
+}
+
+/** Whoever may not even find or reach the server lacks a Role: says which command of an administrator grants one. */
+function withRole(error: unknown): unknown {
+  if (!StudioError.is(error, 'forbidden')) return error;
+  const namespace = error.details?.['namespace'];
+  if (typeof namespace !== 'string') return error;
+  const user = /^The account (\S+) may not /.exec(error.message)?.[1] ?? 'NAME';
+  return new StudioError('forbidden', error.message, {
+    hint: `An administrator of the cluster can let you use the server: ${bindCommand(user, 'user', namespace)}`,
+    cause: error,
+  });
 }

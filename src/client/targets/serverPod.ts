@@ -4,11 +4,21 @@ import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { Pod } from '../../kubernetes/access/objects.ts';
 import { isReady, isUnresponsive } from '../../kubernetes/access/podReady.ts';
 import { findObstacle } from '../../kubernetes/install/ready.ts';
-import { labels, NAMES, SERVER_PORT_NAME, selector, TOKEN_KEYS, TOKENS_VOLUME } from '../../kubernetes/names.ts';
+import {
+  labels,
+  NAMES,
+  SERVER_PORT_NAME,
+  selector,
+  TLS_PORT_NAME,
+  TOKEN_KEYS,
+  TOKENS_VOLUME,
+} from '../../kubernetes/names.ts';
 
 export interface ServerPod {
   readonly name: string;
   readonly port: number;
+  /** Its port for TLS; undefined for a server of an earlier version. */
+  readonly tlsPort: number | undefined;
   /** The Secret with the tokens. */
   readonly tokens: string;
 }
@@ -74,12 +84,13 @@ export async function serverTokens(
 }
 
 function placeOf(pod: Pod | undefined): ServerPod | undefined {
-  const port = pod?.spec?.containers
-    .flatMap((container) => container.ports ?? [])
-    .find(({ name }) => name === SERVER_PORT_NAME)?.containerPort;
+  const ports = pod?.spec?.containers.flatMap((container) => container.ports ?? []) ?? [];
+  const portOf = (wanted: string) => ports.find(({ name }) => name === wanted)?.containerPort;
+  const port = portOf(SERVER_PORT_NAME);
   if (pod === undefined || port === undefined) return undefined;
   const volume = pod.spec?.volumes?.find(({ name }) => name === TOKENS_VOLUME);
-  return { name: pod.metadata.name, port, tokens: volume?.secret?.secretName ?? NAMES.tokens };
+  const tlsPort = portOf(TLS_PORT_NAME);
+  return { name: pod.metadata.name, port, tlsPort, tokens: volume?.secret?.secretName ?? NAMES.tokens };
 }
 
 /** Waiting reasons that resolve by themselves. */

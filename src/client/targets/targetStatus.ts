@@ -11,6 +11,7 @@ import type { Node, Pod, ResourceQuota } from '../../kubernetes/access/objects.t
 import { isReady, isUnresponsive } from '../../kubernetes/access/podReady.ts';
 import { LABEL, OURS } from '../../kubernetes/names.ts';
 import type { Api } from '../../protocol/api.ts';
+import type { ServerInfo } from '../../protocol/client.ts';
 import { connectTarget } from './connectTarget.ts';
 import { admissionFinding, podSecurityFinding } from './securityFindings.ts';
 import { obstacleOf } from './serverPod.ts';
@@ -27,6 +28,7 @@ export interface TargetFinding {
     | 'policy'
     | 'clock'
     | 'server'
+    | 'user'
     | 'queue'
     | 'pods'
     | 'nodes'
@@ -177,6 +179,7 @@ async function queryServer(api: Api, signal: AbortSignal | undefined): Promise<T
       text: `${product}${product === PRODUCT ? '' : `; this client is ${PRODUCT}`}`,
       data: { product },
     },
+    ...(server.you === undefined ? [] : [userFinding(server.you)]),
     {
       name: 'queue',
       state: 'ok',
@@ -186,6 +189,16 @@ async function queryServer(api: Api, signal: AbortSignal | undefined): Promise<T
       data,
     },
   ];
+}
+
+/** Says as whom the user is connected, and with which rights. */
+export function userFinding({ user, rights }: NonNullable<ServerInfo['you']>): TargetFinding {
+  return {
+    name: 'user',
+    state: 'ok',
+    text: `${user ?? 'a client token'}; rights: ${rights.join(', ')}`,
+    data: { ...(user === undefined ? {} : { user }), rights },
+  };
 }
 
 async function resourceFindings(cluster: Cluster, signal: AbortSignal | undefined): Promise<TargetFinding[]> {

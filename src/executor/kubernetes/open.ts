@@ -4,6 +4,7 @@ import type { Log } from '../../common/log.ts';
 import { DEFAULTS } from '../../config/defaults.ts';
 import { Cluster } from '../../kubernetes/access/cluster.ts';
 import { SliceReplicas } from '../../kubernetes/endpoints/sliceReplicas.ts';
+import { ClusterReviewer } from '../../kubernetes/identity/clusterReviewer.ts';
 import { type Archive, pack } from '../../kubernetes/programs/archive.ts';
 import { programFiles, WORKER_PROGRAMS } from '../../kubernetes/programs/collect.ts';
 import type { ReplicaSource } from '../../protocol/replicas.ts';
@@ -18,6 +19,8 @@ interface OpenedKubernetes {
   readonly executor: (host: ClusterHost) => Executor;
   /** Creates the source of replicas of model servers in the namespace. */
   readonly replicas: (log: Log) => ReplicaSource;
+  /** Starts to ask the cluster for users, and to publish the authority by which they know the server. */
+  readonly reviewer: (log: Log) => ClusterReviewer;
 }
 
 /**
@@ -35,6 +38,7 @@ export async function openKubernetes(
   ]);
   return {
     programs,
+    reviewer: (log) => new ClusterReviewer({ cluster, authority, log }),
     replicas: (log) => new SliceReplicas({ cluster, log }),
     executor: (host) =>
       new KubernetesExecutor({

@@ -259,7 +259,7 @@ export class Cluster {
       },
     });
     const { AuthorizationV1Api } = this.connection.library;
-    const { status } = await this.#call(request, options, (configuration) =>
+    const { status } = await this.call(request, options, (configuration) =>
       new AuthorizationV1Api(configuration).createSelfSubjectAccessReview({ body }),
     );
     return status?.allowed === true;
@@ -268,7 +268,7 @@ export class Cluster {
   async version(signal?: AbortSignal, timeoutMs?: number): Promise<ClusterVersion> {
     const request = { verb: 'get', resource: '/version', group: '' };
     const { VersionApi } = this.connection.library;
-    const { data, headers } = await this.#call(request, { signal, timeoutMs }, (configuration) =>
+    const { data, headers } = await this.call(request, { signal, timeoutMs }, (configuration) =>
       new VersionApi(configuration).getCodeWithHttpInfo(),
     );
     const skewMs = skewOf(headers['date']);
@@ -291,7 +291,7 @@ export class Cluster {
     const request = { verb: 'get', resource: 'pods/log', group: '', name: pod, namespace };
     const { CoreV1Api } = this.connection.library;
     try {
-      return await this.#call(request, options, (configuration) =>
+      return await this.call(request, options, (configuration) =>
         new CoreV1Api(configuration).readNamespacedPodLog({
           name: pod,
           namespace,
@@ -327,7 +327,7 @@ export class Cluster {
   }
 
   /** Calls one of the library's API classes, and converts its errors to StudioErrors. */
-  async #call<T>(
+  async call<T>(
     request: KubeRequest,
     options: { readonly signal?: AbortSignal | undefined; readonly timeoutMs?: number | undefined },
     run: (configuration: Configuration) => Promise<T>,
@@ -358,7 +358,7 @@ export class Cluster {
   ): Promise<T> {
     const request = { verb, resource: KINDS[kind].plural, group: groupOf(kind), name, namespace };
     const { ObjectApi } = this.connection.library;
-    return this.#call(request, { signal }, (configuration) => run(new ObjectApi(configuration)));
+    return this.call(request, { signal }, (configuration) => run(new ObjectApi(configuration)));
   }
 
   #namespaceOf(kind: Kind, namespace = this.namespace): string | undefined {

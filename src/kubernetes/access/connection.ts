@@ -40,6 +40,14 @@ interface OpenResponse {
 /** The options of `https.request` and `ws` for a kubeconfig's credentials. */
 type Credentials = Omit<https.RequestOptions, 'headers'> & { headers: http.OutgoingHttpHeaders };
 
+/** How a user identifies. With both, the API server looks at the certificate first. */
+export interface UserCredential {
+  readonly token: string | undefined;
+  readonly certificate: Pick<https.RequestOptions, 'cert' | 'key' | 'passphrase'> | undefined;
+  /** The user as whom the kubeconfig acts, which only the API server supports. */
+  readonly impersonates: string | undefined;
+}
+
 const REQUEST_MS = 30_000;
 /** API servers close idle connections after 90 s. */
 const KEEP_ALIVE = { keepAlive: true, timeout: 30_000 } as const;
@@ -99,6 +107,29 @@ export class Connection {
   async socket(path: string, reload = false): Promise<{ url: string; credentials: Credentials }> {
     if (reload) this.#config = await this.#load();
     return { url: `${this.server.replace(/^http/, 'ws')}${path}`, credentials: await this.#credentials() };
+  }
+
+  /**
+   * Returns the user's own credential, for a server that asks the cluster whose it is. `reload`: reads the kubeconfig
+   * again.
+   */
+  async credential(reload = false): Promise<UserCredential> {
+    if (reload) this.#config = await this.#load();
+    const { headers, cert, key, passphrase } = await this.#credentials();
+    const names = Object.keys(headers);
+    const valueOf = (name: string): string | undefined => {
+      const value = headers[names.find((one) => one.toLowerCase() === name) ?? ''];
+      return typeof value === 'string' ? value : undefined;
+    };
+    const token = /^Bearer +(\S+)$/i.exec(valueOf('authorization') ?? '')?.[1];
+    return {
+      token,
+      certificate:
+        cert === undefined || key === undefined
+          ? undefined
+          : { cert, key, ...(passphrase === undefined ? {} : { passphrase }) },
+      impersonates: valueOf('impersonate-user'),
+    };
   }
 
   /** Closes idle connections. */

@@ -30,6 +30,7 @@ export const KINDS = {
   StorageClass: kind('storage.k8s.io/v1', 'storageclasses', false),
   Role: kind('rbac.authorization.k8s.io/v1', 'roles'),
   RoleBinding: kind('rbac.authorization.k8s.io/v1', 'rolebindings'),
+  ClusterRoleBinding: kind('rbac.authorization.k8s.io/v1', 'clusterrolebindings', false),
   ValidatingAdmissionPolicy: kind('admissionregistration.k8s.io/v1', 'validatingadmissionpolicies', false),
   ValidatingAdmissionPolicyBinding: kind('admissionregistration.k8s.io/v1', 'validatingadmissionpolicybindings', false),
 } as const satisfies Record<string, KindInfo>;

@@ -12,6 +12,7 @@ import type { Json } from './objects.ts';
 export { KubeConfig } from '@kubernetes/client-node/dist/config.js';
 export {
   ApiException,
+  AuthenticationV1Api,
   AuthorizationV1Api,
   CoreV1Api,
   createConfiguration,

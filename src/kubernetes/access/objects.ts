@@ -6,6 +6,7 @@
  */
 import type {
   CoreV1Event,
+  V1ClusterRoleBinding,
   V1ConfigMap,
   V1Deployment,
   V1EndpointSlice,
@@ -61,6 +62,7 @@ interface Models {
   StorageClass: V1StorageClass;
   Role: V1Role;
   RoleBinding: V1RoleBinding;
+  ClusterRoleBinding: V1ClusterRoleBinding;
   ValidatingAdmissionPolicy: V1ValidatingAdmissionPolicy;
   ValidatingAdmissionPolicyBinding: V1ValidatingAdmissionPolicyBinding;
 }

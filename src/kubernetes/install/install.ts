@@ -4,7 +4,17 @@ import type { Cluster } from '../access/cluster.ts';
 import type { Kind } from '../access/kinds.ts';
 import type { KubeObject } from '../access/objects.ts';
 import { hasDigest, withDigest } from '../images/imageDigest.ts';
-import { AUTHORITY_KEYS, type Component, CREATED_ANNOTATION, labels, selector, TOKEN_KEYS } from '../names.ts';
+import {
+  AUTHORITY_KEYS,
+  CLIENT_AUTHORITY,
+  type Component,
+  CREATED_ANNOTATION,
+  identityBinding,
+  labels,
+  NAMES,
+  selector,
+  TOKEN_KEYS,
+} from '../names.ts';
 import { type Archive, type ProgramFile, pack } from '../programs/archive.ts';
 import { pageFiles, programFiles, SERVER_PROGRAMS } from '../programs/collect.ts';
 import { podSecurityLabels } from '../security/podSecurity.ts';
@@ -68,17 +78,18 @@ export async function install(cluster: Cluster, call: InstallCall, notice: Insta
     if (!isThere) await cluster.create(secret, { dryRun, signal });
     notice.change({ kind: 'Secret', name, change: isThere ? 'same' : 'created' });
   }
-  let refused: StudioError | undefined;
+  const refused = new Map<ClusterPart, StudioError>();
   for (const object of objects) {
     try {
       const { change } = await cluster.apply(object, { dryRun, signal });
       notice.change({ kind: object.kind, name: object.metadata.name, change });
     } catch (error) {
-      if (!isAdmission(object) || !isUnavailableHere(error)) throw error;
-      refused ??= error;
+      const part = clusterPart(object, cluster.namespace);
+      if (part === undefined || !isUnavailableHere(error)) throw error;
+      if (!refused.has(part)) refused.set(part, error);
     }
   }
-  if (refused !== undefined) notice.note(admissionNote(refused));
+  for (const [part, error] of refused) notice.note(part === 'admission' ? admissionNote(error) : identityNote(error));
   if (!dryRun && call.timeoutMs > 0) {
     await waitUntilReady(cluster, { timeoutMs: call.timeoutMs, signal, note: notice.note });
     await noteImage(cluster, options.image, signal, notice);
@@ -139,8 +150,21 @@ async function noteImage(cluster: Cluster, named: string, signal: AbortSignal, n
     );
 }
 
-function isAdmission({ kind }: KubeObject): boolean {
-  return kind.startsWith('ValidatingAdmissionPolicy');
+/** What belongs to the cluster, and may be missing: the server runs without it. */
+type ClusterPart = 'admission' | 'identities';
+
+function clusterPart({ kind, metadata }: KubeObject, namespace: string): ClusterPart | undefined {
+  if (kind.startsWith('ValidatingAdmissionPolicy')) return 'admission';
+  return metadata.name === identityBinding(namespace) ? 'identities' : undefined;
+}
+
+/** Says how clients connect without the bindings of the server. */
+function identityNote(error: StudioError): string {
+  return (
+    `Your account may not let the server ask the cluster for its users (${error.message.replace(/\.$/, '')}), so ` +
+    `clients need the right to read the Secret ${NAMES.tokens}. An administrator can apply the ClusterRoleBinding ` +
+    `and the RoleBinding in ${CLIENT_AUTHORITY.namespace} that rollout cluster render prints.`
+  );
 }
 
 /** Returns whether the account may not change an object of the cluster, or the cluster is too old to know its kind. */
@@ -200,6 +224,8 @@ async function prune(
   notice: InstallNotice,
 ): Promise<void> {
   const keep = new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
+  // The server publishes it.
+  keep.add(`ConfigMap ${NAMES.authority}`);
   for (const component of ['server', 'vllm'] satisfies Component[]) {
     for (const kind of PRUNED) {
       for (const { metadata } of await cluster.list(kind, {

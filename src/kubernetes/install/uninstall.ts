@@ -4,7 +4,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { Cluster } from '../access/cluster.ts';
 import type { Kind } from '../access/kinds.ts';
 import type { KubeObject } from '../access/objects.ts';
-import { CREATED_ANNOTATION, NAMES, OURS } from '../names.ts';
+import { CLIENT_AUTHORITY, CREATED_ANNOTATION, identityBinding, NAMES, OURS } from '../names.ts';
 import type { InstallNotice } from './install.ts';
 import { admissionNames } from './manifests/admission.ts';
 import { parseStorage, type Storage } from './storage.ts';
@@ -57,7 +57,7 @@ export async function uninstall(cluster: Cluster, call: UninstallCall, notice: I
   let any = false;
   for (const kinds of call.deleteData ? [...STEPS, [DATA]] : STEPS)
     any = (await removeAll(cluster, kinds, keep, call.signal, notice)) || any;
-  any = (await removeAdmission(cluster, call.signal, notice)) || any;
+  any = (await removeFromCluster(cluster, call.signal, notice)) || any;
   const kept = await ownObjects(cluster, DATA, call.signal);
   for (const { metadata } of kept) {
     notice.change({ kind: DATA, name: metadata.name, change: 'stays' });
@@ -70,19 +70,25 @@ export async function uninstall(cluster: Cluster, call: UninstallCall, notice: I
   return (await removeNamespace(cluster, call.signal, notice)) || any;
 }
 
-/** Removes the admission policies, which belong to the cluster; those of other namespaces stay. */
-async function removeAdmission(cluster: Cluster, signal: AbortSignal, notice: InstallNotice): Promise<boolean> {
+/** Removes what belongs to the cluster: admission policies and bindings. Those of other namespaces stay. */
+async function removeFromCluster(cluster: Cluster, signal: AbortSignal, notice: InstallNotice): Promise<boolean> {
+  const policies = Object.values(admissionNames(cluster.namespace));
+  const binding = identityBinding(cluster.namespace);
+  const objects: readonly { readonly kind: Kind; readonly name: string; readonly namespace?: string }[] = [
+    ...policies.map((name) => ({ kind: 'ValidatingAdmissionPolicyBinding' as const, name })),
+    ...policies.map((name) => ({ kind: 'ValidatingAdmissionPolicy' as const, name })),
+    { kind: 'ClusterRoleBinding', name: binding },
+    { kind: 'RoleBinding', name: binding, namespace: CLIENT_AUTHORITY.namespace },
+  ];
   let any = false;
-  for (const kind of ['ValidatingAdmissionPolicyBinding', 'ValidatingAdmissionPolicy'] as const) {
-    for (const name of Object.values(admissionNames(cluster.namespace))) {
-      try {
-        if (!(await cluster.remove(kind, name, { signal }))) continue;
-        any = true;
-        notice.change({ kind, name, change: 'removed' });
-      } catch (error) {
-        // Whoever may not remove them could not create them either, and without the server they have no effect.
-        if (!StudioError.is(error, 'forbidden')) throw error;
-      }
+  for (const { kind, name, namespace } of objects) {
+    try {
+      if (!(await cluster.remove(kind, name, { namespace, signal }))) continue;
+      any = true;
+      notice.change({ kind, name, change: 'removed' });
+    } catch (error) {
+      // Whoever may not remove them could not create them either, and without the server they have no effect.
+      if (!StudioError.is(error, 'forbidden')) throw error;
     }
   }
   return any;

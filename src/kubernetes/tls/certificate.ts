@@ -46,6 +46,7 @@ export function newCertificate(authority: Certificate, hosts: readonly string[],
   );
 }
 
+/** What a certificate says; name, key, and extensions as `nameOf`, `createPublicKey`, and `extension` return them. */
 interface Content {
   readonly subject: Buffer;
   readonly issuer: Buffer;
@@ -54,7 +55,8 @@ interface Content {
   readonly extensions: readonly Buffer[];
 }
 
-function signed(
+/** Creates a certificate. `own`: its key; `signer`: that of its issuer. */
+export function signed(
   { subject, issuer, publicKey, validity, extensions }: Content,
   own: KeyObject,
   signer: KeyObject,
@@ -88,12 +90,13 @@ const CONSTRAINTS_NO_CA = extension(CONSTRAINTS, der(0x30));
 /** Extended key usage: authentication of a server. */
 const SERVER_USE = extension(Buffer.from('0603551d25', 'hex'), Buffer.from('300a06082b06010505070301', 'hex'));
 
-function nameOf(text: string): Buffer {
+/** Encodes a name that is only a common name. */
+export function nameOf(text: string): Buffer {
   return der(0x30, der(0x31, der(0x30, COMMON_NAME, der(0x0c, Buffer.from(text)))));
 }
 
 /** Returns the subject of a certificate as it is encoded: an authority may come from another program. */
-function subjectOf(cert: string): Buffer {
+export function subjectOf(cert: string): Buffer {
   const [body = Buffer.alloc(0)] = parts(content(new X509Certificate(cert).raw));
   const fields = parts(content(body));
   // An optional version comes first; then serial number, algorithm, issuer, validity, and subject.
@@ -101,7 +104,7 @@ function subjectOf(cert: string): Buffer {
 }
 
 /** Encodes one DER value from other values or from bytes. */
-function der(tag: number, ...values: readonly Buffer[]): Buffer {
+export function der(tag: number, ...values: readonly Buffer[]): Buffer {
   const bytes = Buffer.concat(values);
   const { length } = bytes;
   const size = length < 0x80 ? [length] : length < 0x100 ? [0x81, length] : [0x82, length >> 8, length & 0xff];
@@ -140,7 +143,7 @@ function time(date: Date): Buffer {
   return der(0x18, Buffer.from(text));
 }
 
-function extension(id: Buffer, value: Buffer): Buffer {
+export function extension(id: Buffer, value: Buffer): Buffer {
   return der(0x30, id, der(0x04, value));
 }
 

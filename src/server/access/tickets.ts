@@ -1,5 +1,5 @@
 /**
- * One-use tickets for a client token: a program that opens an address in a browser shows it to other users of the
+ * One-use tickets for a token: a program that opens an address in a browser shows it to other users of the
  * machine, so the address has a ticket instead of the token.
  */
 import { randomBytes } from 'node:crypto';
@@ -7,27 +7,27 @@ import { randomBytes } from 'node:crypto';
 const VALID_MS = 60_000;
 
 interface Ticket {
-  readonly edit: boolean;
+  readonly token: string;
   readonly until: number;
 }
 
 export class Tickets {
   readonly #open = new Map<string, Ticket>();
 
-  /** `edit`: for full access instead of reading. */
-  issue(edit: boolean): string {
+  /** `token`: what the ticket is for. */
+  issue(token: string): string {
     this.#dropExpired();
     const ticket = randomBytes(32).toString('hex');
-    this.#open.set(ticket, { edit, until: performance.now() + VALID_MS });
+    this.#open.set(ticket, { token, until: performance.now() + VALID_MS });
     return ticket;
   }
 
   /** Uses up a ticket. Returns undefined if it was used, or is older than a minute. */
-  redeem(ticket: string): { readonly edit: boolean } | undefined {
+  redeem(ticket: string): string | undefined {
     this.#dropExpired();
     const found = this.#open.get(ticket);
     this.#open.delete(ticket);
-    return found;
+    return found?.token;
   }
 
   #dropExpired(): void {

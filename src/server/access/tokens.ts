@@ -6,10 +6,14 @@
  * - The enrollment token of pods does so for pods of the batch, each of which gets a single rollout. All share it, so a
  *   pod also says its UID, which other pods do not know.
  * - The token of a session gives access to what the session holds, until it ends.
+ *
+ * So are those of users of a cluster, who logged in with a credential of the cluster; see logins.ts.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { StudioError } from '../../common/errors.ts';
+import { RIGHTS, type Right } from '../../protocol/access.ts';
+import { packSession, type UserSession, unpackSession } from './userSession.ts';
 
 /** Tokens of clients: with full access, or read-only. */
 export interface ClientTokens {
@@ -17,7 +21,22 @@ export interface ClientTokens {
   readonly read: string;
 }
 
-export type Identity = { readonly kind: 'client'; readonly readOnly: boolean } | EnrollmentIdentity | SessionIdentity;
+/** A caller, and what it may do. */
+export type Identity = ClientIdentity | EnrollmentIdentity | SessionIdentity;
+/** Whose a token is. What a user may do now is asked of the cluster. */
+export type TokenHolder = Identity | UserHolder;
+
+export interface ClientIdentity {
+  readonly kind: 'client';
+  readonly rights: ReadonlySet<Right>;
+  /** Who it is. undefined: whoever has one of the client tokens. */
+  readonly session?: UserSession;
+}
+
+interface UserHolder {
+  readonly kind: 'user';
+  readonly session: UserSession;
+}
 
 /** May open sessions of one batch. `pods`: only as a pod of the batch that gets a single rollout. */
 export interface EnrollmentIdentity {
@@ -35,6 +54,9 @@ export interface SessionIdentity {
 }
 
 const ENROLLMENT = /^([wp])\.([A-Za-z0-9_-]{1,64})\.([0-9a-f]{64})$/;
+const USER = /^u\.([A-Za-z0-9_-]+)\.([0-9a-f]{64})$/;
+const ALL: ReadonlySet<Right> = new Set(RIGHTS);
+const READ: ReadonlySet<Right> = new Set(['read']);
 const SESSION = /^s\.([A-Za-z0-9_-]{1,64})\.([A-Za-z0-9_-]{1,64})\.([0-9a-f]{16})\.([0-9a-f]{64})$/;
 /** A browser's WebSocket cannot send headers: there the token is a subprotocol. */
 const SUBPROTOCOL = /^token\.(.+)$/;
@@ -77,8 +99,21 @@ export class Tokens {
     return `s${this.#sign(`next:${session}`).slice(0, 32)}`;
   }
 
-  /** Returns whose token this is; undefined if the token is unknown. */
-  identify(token: string): Identity | undefined {
+  /** Returns the token of a user of the cluster, until the end of the session. */
+  user(session: UserSession): string {
+    const packed = packSession(session);
+    return `u.${packed}.${this.#sign(`user:${packed}`)}`;
+  }
+
+  /** Returns whose token this is; undefined if the token is unknown, or its session has ended. */
+  identify(token: string, now = Date.now()): TokenHolder | undefined {
+    const user = USER.exec(token);
+    if (user !== null) {
+      const [, packed = '', signature = ''] = user;
+      if (!same(signature, this.#sign(`user:${packed}`))) return undefined;
+      const session = unpackSession(packed);
+      return session.until > now ? { kind: 'user', session } : undefined;
+    }
     const enrollment = ENROLLMENT.exec(token);
     if (enrollment !== null) {
       const [, kind, batch = '', signature = ''] = enrollment;
@@ -97,7 +132,7 @@ export class Tokens {
     // Always compare both, so that the time does not leak which one matched.
     const full = same(token, this.full);
     const read = same(token, this.read);
-    return full || read ? { kind: 'client', readOnly: !full } : undefined;
+    return full || read ? { kind: 'client', rights: full ? ALL : READ } : undefined;
   }
 
   #sign(what: string): string {

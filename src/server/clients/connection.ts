@@ -3,9 +3,13 @@ import type { RawData, WebSocket } from 'ws';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
 import { PRODUCT } from '../../common/product.ts';
+import { FRAME_RIGHTS } from '../../protocol/access.ts';
 import { type ClientFrame, clientFrame } from '../../protocol/client.ts';
 import { PROTOCOL } from '../../protocol/version.ts';
 import type { Store } from '../../store/store.ts';
+import { requireRight } from '../access/rights.ts';
+import type { ClientIdentity } from '../access/tokens.ts';
+import type { UserSession } from '../access/userSession.ts';
 import type { Changes } from '../changes.ts';
 import { rawText } from '../socketText.ts';
 import type { StoreHealth } from '../storeHealth.ts';
@@ -24,12 +28,18 @@ interface ClientContext {
   readonly debuggers: Debuggers;
   readonly log: Log;
   readonly health: StoreHealth;
+  /** Returns a user with what it may do now. */
+  readonly identity: (session: UserSession) => Promise<ClientIdentity>;
 }
+
+/** How often it is checked whether a user may still read. */
+const RECHECK_MS = 15_000;
 
 export class ClientConnection {
   readonly #context: ClientContext;
   readonly #socket: WebSocket;
-  readonly #readOnly: boolean;
+  #identity: ClientIdentity;
+  readonly #recheck: NodeJS.Timeout | undefined;
   readonly #subscriptions = new Map<string, Subscription>();
   /** By subscription. */
   readonly #debuggers = new Map<string, DebuggerConnection>();
@@ -39,10 +49,15 @@ export class ClientConnection {
   /** Handles frames in order, since looking up a stream is asynchronous. */
   #handling: Promise<void> = Promise.resolve();
 
-  constructor(context: ClientContext, socket: WebSocket, readOnly: boolean) {
+  constructor(context: ClientContext, socket: WebSocket, identity: ClientIdentity) {
     this.#context = context;
     this.#socket = socket;
-    this.#readOnly = readOnly;
+    this.#identity = identity;
+    const { session } = identity;
+    if (session !== undefined) {
+      this.#recheck = setInterval(() => void this.#check(session), RECHECK_MS);
+      this.#recheck.unref();
+    }
     this.#forSubscriptions = {
       store: context.store,
       changes: context.changes,
@@ -53,6 +68,20 @@ export class ClientConnection {
     };
     socket.on('message', (data) => this.#receive(data));
     socket.on('close', () => this.#closeAll());
+  }
+
+  /** Ends the connection of a user whose session is over, who connects again, or who may no longer read. */
+  async #check(session: UserSession): Promise<void> {
+    if (session.until <= Date.now()) {
+      this.#socket.close(1012, 'the session has ended');
+      return;
+    }
+    try {
+      this.#identity = await this.#context.identity(session);
+      requireRight(this.#identity, 'read');
+    } catch (error) {
+      this.#refuse(error);
+    }
   }
 
   /** Sends everything stored until now, without waiting for a change notification. */
@@ -84,6 +113,7 @@ export class ClientConnection {
   }
 
   async #handle(message: Exclude<ClientFrame, { type: 'seen' }>): Promise<void> {
+    requireRight(this.#identity, FRAME_RIGHTS[message.type]);
     if (message.type === 'hello') {
       if (message.protocol !== PROTOCOL)
         throw new StudioError(
@@ -99,7 +129,7 @@ export class ClientConnection {
           protocol: PROTOCOL,
           product: PRODUCT,
           clock: await this.#context.store.now(),
-          read_only: this.#readOnly,
+          read_only: !this.#identity.rights.has('control'),
         }),
       );
       this.#greeted = true;
@@ -127,7 +157,7 @@ export class ClientConnection {
     const { store } = this.#context;
     const { sub, debugger: claim } = message;
     const connect = (batch: string, rollout?: string): void => {
-      if (claim !== undefined && !this.#readOnly)
+      if (claim !== undefined && this.#identity.rights.has('control'))
         this.#debuggers.set(sub, this.#context.debuggers.connect({ batch, rollout }, claim));
     };
     const rollout = await store.rollout(message.stream);
@@ -187,6 +217,7 @@ export class ClientConnection {
   }
 
   #closeAll(): void {
+    clearInterval(this.#recheck);
     this.#unwatch();
     for (const subscription of this.#subscriptions.values()) subscription.close();
     this.#subscriptions.clear();

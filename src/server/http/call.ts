@@ -20,8 +20,8 @@ export interface Call {
 }
 
 /** Reads and parses the body. Throws `too_large` or `usage`. */
-export async function readJson<T>(call: Call, schema: z.ZodType<T>): Promise<T> {
-  const text = await readText(call.request, MAX_JSON_BYTES);
+export async function readJson<T>(call: Call, schema: z.ZodType<T>, most = MAX_JSON_BYTES): Promise<T> {
+  const text = await readText(call.request, most);
   let raw: unknown;
   try {
     raw = JSON.parse(text);

@@ -1,15 +1,16 @@
 /** Matches requests to routes by method and path, and checks who may call them. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StudioError } from '../../common/errors.ts';
+import type { Right } from '../../protocol/access.ts';
+import { requireRight } from '../access/rights.ts';
 import { type Identity, notSession } from '../access/tokens.ts';
 import type { Call } from './call.ts';
 import { sendJson } from './reply.ts';
 
-export interface Route {
+/** A route of a server. What it needs is in one table, see `ROUTE_RIGHTS`. */
+export interface RouteHandler {
   readonly method: 'GET' | 'HEAD' | 'POST' | 'PUT';
   readonly path: string;
-  /** `read`: any client; `full`: clients that may change something. */
-  readonly access: 'anyone' | 'read' | 'full';
   /**
    * Workers may call it too: with the enrollment token of a batch, or with the token of an open session. The handler
    * checks which objects a session may access.
@@ -17,6 +18,10 @@ export interface Route {
   readonly workers?: 'enrollment' | 'session';
   /** Returns the response body, sent as JSON; undefined if it has responded itself. */
   handle(call: Call): unknown;
+}
+
+export interface Route extends RouteHandler {
+  readonly access: 'anyone' | Right;
 }
 
 interface RouteMatch {
@@ -50,7 +55,8 @@ export class Router {
     const { route, params } = this.#find(request.method ?? '', url.pathname);
     const caller = route.access === 'anyone' ? undefined : await authenticate();
     if (caller !== undefined) authorize(route, caller);
-    if (route.access === 'full' && this.#unchangeable !== undefined) throw this.#unchangeable;
+    if (route.access !== 'anyone' && route.access !== 'read' && this.#unchangeable !== undefined)
+      throw this.#unchangeable;
     const aborted = new AbortController();
     response.once('close', () => {
       if (!response.writableEnded) aborted.abort();
@@ -122,6 +128,5 @@ function authorize(route: Route, caller: Identity): void {
       ? notSession()
       : new StudioError('forbidden', 'Workers are not allowed to do this.');
   }
-  if (route.access === 'full' && caller.readOnly)
-    throw new StudioError('forbidden', 'This token is read-only.', { hint: 'Use the full token in server.json.' });
+  if (route.access !== 'anyone') requireRight(caller, route.access);
 }

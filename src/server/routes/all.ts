@@ -1,5 +1,8 @@
+import { StudioError } from '../../common/errors.ts';
+import { ROUTE_RIGHTS } from '../../protocol/access.ts';
+import type { Logins } from '../access/logins.ts';
 import type { Tokens } from '../access/tokens.ts';
-import type { Route } from '../http/router.ts';
+import type { Route, RouteHandler } from '../http/router.ts';
 import type { Services } from '../services.ts';
 import type { Scrape } from '../telemetry/scrape.ts';
 import type { BlobQuota } from '../workers/blobQuota.ts';
@@ -8,7 +11,8 @@ import { batchRoutes } from './batches.ts';
 import { blobRoutes } from './blobs.ts';
 import { endpointRoutes } from './endpoints.ts';
 import { groupRoutes } from './groups.ts';
-import { metricsRoutes } from './metrics.ts';
+import { loginRoutes } from './login.ts';
+import { METRICS_PATH, metricsRoutes } from './metrics.ts';
 import { type Programs, programRoutes } from './programs.ts';
 import { rolloutRoutes } from './rollouts.ts';
 import { serverRoutes } from './server.ts';
@@ -18,6 +22,7 @@ import { viewRoutes } from './view.ts';
 interface RoutesOptions {
   readonly services: Services;
   readonly tokens: Tokens;
+  readonly logins: Logins;
   readonly access: SessionAccess;
   readonly quota: BlobQuota;
   readonly scrape: Scrape;
@@ -28,19 +33,28 @@ interface RoutesOptions {
   readonly pages: string;
 }
 
-/** Returns all routes of the server. */
+/** Returns all routes of the server, with what each needs. */
 export function allRoutes(options: RoutesOptions): Route[] {
-  const { services, tokens, access, quota, scrape, openMetrics, programs, pages } = options;
-  return [
+  const { services, tokens, logins, access, quota, scrape, openMetrics, programs, pages } = options;
+  const handlers = [
     ...batchRoutes(services),
     ...groupRoutes(services),
     ...rolloutRoutes(services),
     ...blobRoutes(services, access, quota),
     ...serverRoutes(services),
     ...endpointRoutes(services),
-    ...metricsRoutes(scrape, openMetrics),
+    ...metricsRoutes(scrape),
     ...programRoutes(programs),
     ...ticketRoutes(tokens),
+    ...loginRoutes(logins),
     ...viewRoutes(pages),
   ];
+  return handlers.map((handler) => ({ ...handler, access: accessOf(handler, openMetrics) }));
+}
+
+function accessOf({ method, path }: RouteHandler, openMetrics: boolean): Route['access'] {
+  const name = `${method} ${path}`;
+  const access = Object.hasOwn(ROUTE_RIGHTS, name) ? ROUTE_RIGHTS[name] : undefined;
+  if (access === undefined) throw new StudioError('internal', `No right is assigned to the route ${name}.`);
+  return openMetrics && path === METRICS_PATH ? 'anyone' : access;
 }

@@ -16,7 +16,7 @@ import { forkRollout } from '../batches/forks.ts';
 import { checkRolloutId } from '../batches/ids.ts';
 import { commandBatch } from '../commands/batchCommand.ts';
 import { type Call, limitQuery, param, readJson, wholeQuery } from '../http/call.ts';
-import type { Route } from '../http/router.ts';
+import type { RouteHandler } from '../http/router.ts';
 import type { Services } from '../services.ts';
 
 const BATCHES = { usual: 50, most: 500 };
@@ -27,47 +27,41 @@ const excerptBounds = { least: 1, most: 100_000 };
 const ROLLOUTS = { usual: 200, most: 1_000 };
 const attemptBounds = { least: 1, most: Number.MAX_SAFE_INTEGER };
 
-export function batchRoutes(services: Services): Route[] {
+export function batchRoutes(services: Services): RouteHandler[] {
   const { store } = services;
   return [
     {
       method: 'POST',
       path: '/v1/batches',
-      access: 'full',
       handle: async (call) => (await createBatch(services, await readJson(call, createBatchBody))).row,
     },
     {
       method: 'GET',
       path: '/v1/batches',
-      access: 'read',
       handle: (call) =>
         store.batches({ limit: limitQuery(call, BATCHES.usual, BATCHES.most), ...text(call, 'before') }),
     },
     {
       method: 'GET',
       path: '/v1/batches/:batch',
-      access: 'read',
       handle: async (call) => (await recordOf(services, param(call, 'batch'))).row,
     },
-    { method: 'POST', path: '/v1/batches/:batch/tasks', access: 'full', handle: (call) => addTasks(services, call) },
-    { method: 'GET', path: '/v1/batches/:batch/tasks', access: 'read', handle: (call) => tasks(services, call) },
-    { method: 'GET', path: '/v1/batches/:batch/rollouts', access: 'read', handle: (call) => rollouts(services, call) },
+    { method: 'POST', path: '/v1/batches/:batch/tasks', handle: (call) => addTasks(services, call) },
+    { method: 'GET', path: '/v1/batches/:batch/tasks', handle: (call) => tasks(services, call) },
+    { method: 'GET', path: '/v1/batches/:batch/rollouts', handle: (call) => rollouts(services, call) },
     {
       method: 'POST',
       path: '/v1/batches/:batch/import',
-      access: 'full',
       handle: (call) => importFinished(services, call),
     },
     {
       method: 'POST',
       path: '/v1/batches/:batch/commands',
-      access: 'full',
       handle: async (call) => commandBatch(services, param(call, 'batch'), await readJson(call, batchCommand)),
     },
     {
       method: 'POST',
       path: '/v1/batches/:batch/worker_token',
-      access: 'full',
       handle: async (call) => ({
         token: services.tokens.enrollment((await recordOf(services, param(call, 'batch'))).row.batch),
       }),
@@ -75,10 +69,9 @@ export function batchRoutes(services: Services): Route[] {
     {
       method: 'POST',
       path: '/v1/forks',
-      access: 'full',
       handle: async (call) => forkRollout(services, await readJson(call, forkBody)),
     },
-    { method: 'POST', path: '/v1/gc', access: 'full', handle: (call) => gc(services, call) },
+    { method: 'POST', path: '/v1/gc', handle: (call) => gc(services, call) },
   ];
 }
 

@@ -7,7 +7,7 @@ import { type BlobTexts, blobNames } from '../../protocol/client.ts';
 import { ROLLOUT_HEADER } from '../../protocol/worker.ts';
 import { type Call, param, readJson, tooLarge } from '../http/call.ts';
 import { sendJson } from '../http/reply.ts';
-import type { Route } from '../http/router.ts';
+import type { RouteHandler } from '../http/router.ts';
 import type { Services } from '../services.ts';
 import type { BlobQuota } from '../workers/blobQuota.ts';
 import type { SessionAccess } from '../workers/sessionAccess.ts';
@@ -18,33 +18,29 @@ const PAGE_BYTES = 4 * 1024 * 1024;
 const SHA = /^[0-9a-f]{64}$/;
 const RANGE = /^bytes=(\d*)-(\d*)$/;
 
-export function blobRoutes(services: Services, access: SessionAccess, quota: BlobQuota): Route[] {
+export function blobRoutes(services: Services, access: SessionAccess, quota: BlobQuota): RouteHandler[] {
   return [
     {
       method: 'PUT',
       path: '/v1/blobs/:sha',
-      access: 'full',
       workers: 'session',
       handle: (call) => put(services, { access, quota }, call),
     },
     {
       method: 'GET',
       path: '/v1/blobs/:sha',
-      access: 'read',
       workers: 'session',
       handle: (call) => get(services, access, call),
     },
     {
       method: 'HEAD',
       path: '/v1/blobs/:sha',
-      access: 'read',
       workers: 'session',
       handle: (call) => get(services, access, call),
     },
     {
       method: 'POST',
       path: '/v1/blobs/texts',
-      access: 'read',
       handle: async (call) => texts(services, (await readJson(call, blobNames)).shas),
     },
   ];

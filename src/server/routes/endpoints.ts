@@ -1,21 +1,19 @@
 /** Routes by which trainers pause model endpoints, and announce new weights. */
 import { setEndpoint } from '../../protocol/endpoints.ts';
 import { readJson } from '../http/call.ts';
-import type { Route } from '../http/router.ts';
+import type { RouteHandler } from '../http/router.ts';
 import type { Services } from '../services.ts';
 
-export function endpointRoutes({ endpoints }: Services): Route[] {
+export function endpointRoutes({ endpoints }: Services): RouteHandler[] {
   return [
     {
       method: 'POST',
       path: '/v1/endpoints',
-      access: 'full',
       handle: async (call) => endpoints.set(await readJson(call, setEndpoint), call.signal),
     },
     {
       method: 'GET',
       path: '/v1/endpoints',
-      access: 'read',
       handle: async () => ({ endpoints: await endpoints.list() }),
     },
   ];

@@ -1,16 +1,16 @@
 /** `GET /metrics`, for Prometheus. */
 
-import type { Route } from '../http/router.ts';
+import type { RouteHandler } from '../http/router.ts';
 import { METRICS_MEDIA } from '../telemetry/prometheus.ts';
 import type { Scrape } from '../telemetry/scrape.ts';
 
-/** `open`: without a token. */
-export function metricsRoutes(scrape: Scrape, open: boolean): Route[] {
+export const METRICS_PATH = '/metrics';
+
+export function metricsRoutes(scrape: Scrape): RouteHandler[] {
   return [
     {
       method: 'GET',
-      path: '/metrics',
-      access: open ? 'anyone' : 'read',
+      path: METRICS_PATH,
       handle: async ({ response }) => {
         const text = await scrape.text();
         response.writeHead(200, {

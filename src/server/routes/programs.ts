@@ -1,7 +1,7 @@
 /** Serves the programs that workers in pods run, by their hash: the pods contain only Node.js. */
 import { StudioError } from '../../common/errors.ts';
 import { type Call, param } from '../http/call.ts';
-import type { Route } from '../http/router.ts';
+import type { RouteHandler } from '../http/router.ts';
 
 export interface Programs {
   /** sha256 of the archive, unpacked. */
@@ -9,12 +9,11 @@ export interface Programs {
   readonly packed: Uint8Array;
 }
 
-export function programRoutes(programs: Programs | undefined): Route[] {
+export function programRoutes(programs: Programs | undefined): RouteHandler[] {
   return [
     {
       method: 'GET',
       path: '/v1/programs/:sha',
-      access: 'read',
       workers: 'enrollment',
       handle: (call) => get(programs, call),
     },

@@ -7,7 +7,7 @@ import type { Lineage } from '../../protocol/worker.ts';
 import { recordOf } from '../batches/create.ts';
 import { commandRollout, rolloutOf } from '../commands/rolloutCommand.ts';
 import { type Call, limitQuery, param, readJson, wholeQuery } from '../http/call.ts';
-import { JsonText, type Route } from '../http/router.ts';
+import { JsonText, type RouteHandler } from '../http/router.ts';
 import type { Services } from '../services.ts';
 import { StreamReader } from '../streamReader.ts';
 
@@ -19,20 +19,18 @@ const EVENT_BYTES = 512;
 const MIN_BYTES = 64 * 1024;
 const seqBounds = { least: 0, most: Number.MAX_SAFE_INTEGER };
 
-export function rolloutRoutes(services: Services): Route[] {
+export function rolloutRoutes(services: Services): RouteHandler[] {
   return [
-    { method: 'GET', path: '/v1/rollouts/:rollout', access: 'read', handle: (call) => info(services, call) },
+    { method: 'GET', path: '/v1/rollouts/:rollout', handle: (call) => info(services, call) },
     {
       method: 'POST',
       path: '/v1/rollouts/:rollout/commands',
-      access: 'full',
       handle: async (call) =>
         commandRollout(services, param(call, 'rollout'), await readJson(call, rolloutCommand), call.signal),
     },
     {
       method: 'GET',
       path: '/v1/streams/:stream/events',
-      access: 'read',
       workers: 'session',
       handle: (call) => events(services, call),
     },

@@ -1,18 +1,20 @@
 /** Routes for the server itself. */
 import { StudioError } from '../../common/errors.ts';
-import type { Route } from '../http/router.ts';
+import type { ServerInfo } from '../../protocol/client.ts';
+import { sortedRights } from '../access/logins.ts';
+import type { Call } from '../http/call.ts';
+import type { RouteHandler } from '../http/router.ts';
 import type { Services } from '../services.ts';
 
-export function serverRoutes(services: Services): Route[] {
+export function serverRoutes(services: Services): RouteHandler[] {
   return [
-    { method: 'GET', path: '/v1/server', access: 'read', handle: () => services.info() },
+    { method: 'GET', path: '/v1/server', handle: (call) => info(services, call) },
     /** The process responds. */
-    { method: 'GET', path: '/healthz', access: 'anyone', handle: () => Promise.resolve({ ok: true }) },
+    { method: 'GET', path: '/healthz', handle: () => Promise.resolve({ ok: true }) },
     /** The store responds too, and the server is not shutting down. */
     {
       method: 'GET',
       path: '/readyz',
-      access: 'anyone',
       handle: async () => {
         if (services.draining()) throw new StudioError('unavailable', 'The server is shutting down.');
         await services.store.now();
@@ -20,4 +22,11 @@ export function serverRoutes(services: Services): Route[] {
       },
     },
   ];
+}
+
+async function info(services: Services, { identity }: Call): Promise<ServerInfo> {
+  const found = await services.info();
+  if (identity?.kind !== 'client') return found;
+  const { session, rights } = identity;
+  return { ...found, you: { ...(session === undefined ? {} : { user: session.user }), rights: sortedRights(rights) } };
 }

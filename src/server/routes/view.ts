@@ -9,7 +9,7 @@ import { StudioError } from '../../common/errors.ts';
 import { contentSecurityPolicy, type PageSources, pageHtml } from '../../common/pageHtml.ts';
 import { VIEW_PATH } from '../../protocol/viewLink.ts';
 import { type Call, param } from '../http/call.ts';
-import type { Route } from '../http/router.ts';
+import type { RouteHandler } from '../http/router.ts';
 
 const HTML = 'text/html; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
@@ -25,15 +25,15 @@ const PART = /^[A-Za-z]+-[A-Z0-9]{8}\.js$/;
 const REVALIDATE = 'no-cache';
 
 /** `folder`: the build output of `webview/`. */
-export function viewRoutes(folder: string): Route[] {
+export function viewRoutes(folder: string): RouteHandler[] {
   const page = (call: Call): undefined => sendPage(folder, call);
   const file = (call: Call): undefined => sendFile(folder, call);
   return [
-    { method: 'GET', path: VIEW_PATH.slice(0, -1), access: 'anyone', handle: redirect },
-    { method: 'GET', path: VIEW_PATH, access: 'anyone', handle: page },
-    { method: 'HEAD', path: VIEW_PATH, access: 'anyone', handle: page },
-    { method: 'GET', path: `${VIEW_PATH}:file`, access: 'anyone', handle: file },
-    { method: 'HEAD', path: `${VIEW_PATH}:file`, access: 'anyone', handle: file },
+    { method: 'GET', path: VIEW_PATH.slice(0, -1), handle: redirect },
+    { method: 'GET', path: VIEW_PATH, handle: page },
+    { method: 'HEAD', path: VIEW_PATH, handle: page },
+    { method: 'GET', path: `${VIEW_PATH}:file`, handle: file },
+    { method: 'HEAD', path: `${VIEW_PATH}:file`, handle: file },
   ];
 }
 

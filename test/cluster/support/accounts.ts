@@ -6,9 +6,11 @@ import path from 'node:path';
 import { type AuthenticationV1TokenRequest, CoreV1Api } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import { z } from 'zod';
+import type { ClusterTarget } from '../../../src/client/targets/target.ts';
 import { Cluster } from '../../../src/kubernetes/access/cluster.ts';
 import { KINDS, type Kind } from '../../../src/kubernetes/access/kinds.ts';
 import { modelOf } from '../../../src/kubernetes/access/objects.ts';
+import { clientCertificate } from '../../support/clientCertificate.ts';
 import type { ClusterBench } from './clusterBench.ts';
 
 const kubeconfig = z.looseObject({
@@ -31,20 +33,42 @@ export class Accounts {
 
   /** Opens the cluster with a token of an account of the bench's namespace. */
   async open(account: string): Promise<Cluster> {
-    const { cluster, namespace, site } = this.#bench;
+    const { cluster, namespace } = this.#bench;
     const request = modelOf<AuthenticationV1TokenRequest>({ spec: { audiences: [], expirationSeconds: 600 } });
     const core = new CoreV1Api(cluster.connection.configuration());
     const { status } = await core.createNamespacedServiceAccountToken({ name: account, namespace, body: request });
-    const token = status?.token;
+    return this.#open(account, { token: status?.token });
+  }
+
+  /** Opens the cluster with a client certificate that the kit's authority issues. */
+  async withCertificate(user: string, groups: readonly string[] = []): Promise<Cluster> {
+    const { kit } = this.#bench.site;
+    assert.ok(kit !== undefined, 'only the authority of the kit is there to issue certificates');
+    const { cert, key } = clientCertificate(kit.authority(), user, groups);
+    const base64 = (text: string): string => Buffer.from(text).toString('base64');
+    return this.#open(user, { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) });
+  }
+
+  /** Returns the target by which an account that was opened connects to the server. */
+  target(account: string): ClusterTarget {
+    return { context: 'it', kubeconfig: this.#file(account), namespace: this.#bench.namespace };
+  }
+
+  #file(account: string): string {
+    return path.join(this.#folder, `${account}.yaml`);
+  }
+
+  async #open(account: string, credential: Record<string, string | undefined>): Promise<Cluster> {
+    const { namespace, site } = this.#bench;
     const config = kubeconfig.parse(parse(readFileSync(site.kubeconfig, 'utf8')));
     const current = config.contexts.find(({ name }) => name === site.cluster.context);
     assert.ok(current !== undefined);
-    const file = path.join(this.#folder, `${account}.yaml`);
+    const file = this.#file(account);
     writeFileSync(
       file,
       JSON.stringify({
         ...config,
-        users: [{ name: account, user: { token } }],
+        users: [{ name: account, user: credential }],
         contexts: [{ name: 'it', context: { cluster: current.context.cluster, user: account } }],
         'current-context': 'it',
       }),

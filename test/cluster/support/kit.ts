@@ -6,6 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import type { Cluster } from '../../../src/kubernetes/access/cluster.ts';
+import type { Certificate } from '../../../src/kubernetes/tls/certificate.ts';
 
 export const taint = z.looseObject({ key: z.string(), value: z.string().optional(), effect: z.string() });
 const tainted = z.looseObject({ spec: z.looseObject({ taints: z.array(taint).optional() }).optional() });
@@ -23,6 +24,12 @@ export class Kit {
   /** Its kubectl. */
   get kubectl(): string {
     return path.join(this.#state, 'bin', 'kubectl');
+  }
+
+  /** What its API server verifies client certificates with. */
+  authority(): Certificate {
+    const read = (name: string): string => readFileSync(path.join(this.#state, 'pki', name), 'utf8');
+    return { cert: read('ca.crt'), key: read('ca.key') };
   }
 
   /** E.g. `kube-apiserver`, `kubelet-2`. */

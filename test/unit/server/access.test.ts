@@ -1,19 +1,22 @@
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { describe, test } from 'node:test';
+import { RIGHTS } from '../../../src/protocol/access.ts';
 import { checkOrigin } from '../../../src/server/access/origins.ts';
 import { type Identity, ownerOf, presentedToken, Tokens } from '../../../src/server/access/tokens.ts';
 import { Router } from '../../../src/server/http/router.ts';
 import { parseOptions } from '../../../src/server/process/options.ts';
 import { rangeOf } from '../../../src/server/routes/blobs.ts';
 
+const FULL: Identity = { kind: 'client', rights: new Set(RIGHTS) };
+const READ: Identity = { kind: 'client', rights: new Set(['read']) };
 const request = (headers: Record<string, string>): IncomingMessage => ({ headers }) as unknown as IncomingMessage;
 
 describe('tokens', () => {
   test('identify the caller', () => {
     const tokens = new Tokens('key');
-    assert.deepEqual(tokens.identify(tokens.full), { kind: 'client', readOnly: false });
-    assert.deepEqual(tokens.identify(tokens.read), { kind: 'client', readOnly: true });
+    assert.deepEqual(tokens.identify(tokens.full), FULL);
+    assert.deepEqual(tokens.identify(tokens.read), READ);
     assert.equal(tokens.identify(''), undefined);
     assert.equal(tokens.identify(`${tokens.full} `), undefined);
     assert.notEqual(new Tokens('key').full, tokens.full);
@@ -119,16 +122,16 @@ describe('routes', () => {
       access: 'read',
       handle: ({ params }) => Promise.resolve(void found.push(params['thing']!)),
     },
-    { method: 'POST', path: '/v1/things/:thing', access: 'full', handle: () => Promise.resolve(undefined) },
+    { method: 'POST', path: '/v1/things/:thing', access: 'control', handle: () => Promise.resolve(undefined) },
     {
       method: 'PUT',
       path: '/v1/things/:thing',
-      access: 'full',
+      access: 'control',
       workers: 'session',
       handle: () => Promise.resolve(undefined),
     },
   ]);
-  const call = (method: string, pathname: string, who: Identity = { kind: 'client', readOnly: true }) =>
+  const call = (method: string, pathname: string, who: Identity = READ) =>
     router.handle(
       { method } as unknown as IncomingMessage,
       { once: () => undefined } as never,
@@ -146,7 +149,7 @@ describe('routes', () => {
 
   test('admit only the scopes they are for', async () => {
     await assert.rejects(call('POST', '/v1/things/a'), { code: 'forbidden' });
-    await call('POST', '/v1/things/a', { kind: 'client', readOnly: false });
+    await call('POST', '/v1/things/a', FULL);
     const session: Identity = { kind: 'session', batch: 'b', session: 's', owner: '' };
     await assert.rejects(call('GET', '/v1/things/a', session), { code: 'forbidden' });
     await assert.rejects(call('PUT', '/v1/things/a', { kind: 'enrollment', batch: 'b', pods: false }), {

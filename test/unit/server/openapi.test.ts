@@ -5,9 +5,10 @@ import { describe, it } from 'node:test';
 import { Validator } from '@cfworker/json-schema';
 import { z } from 'zod';
 import { OPERATIONS, openApi } from '../../../src/build/reference/openapi.ts';
+import { RIGHTS, ROUTE_RIGHTS } from '../../../src/protocol/access.ts';
 import { allRoutes } from '../../../src/server/routes/all.ts';
 
-const route = z.object({ method: z.string(), path: z.string(), access: z.string() });
+const route = z.object({ method: z.string(), path: z.string(), access: z.enum([...RIGHTS, 'anyone']) });
 const operation = z.looseObject({
   summary: z.string().min(1),
   parameters: z.array(z.object({ name: z.string(), in: z.enum(['path', 'query']), schema: z.looseObject({}) }).loose()),
@@ -28,6 +29,7 @@ function routes(): z.infer<typeof route>[] {
     allRoutes({
       services: nothing,
       tokens: nothing,
+      logins: nothing,
       access: nothing,
       quota: nothing,
       scrape: nothing,
@@ -41,17 +43,36 @@ function routes(): z.infer<typeof route>[] {
 describe('the OpenAPI document', () => {
   const document = documentShape.parse(openApi());
 
-  it('has every route of the server below /v1, with its rights, and no other', () => {
-    const served = routes()
-      .filter(({ path }) => path.startsWith('/v1/'))
-      .map(({ method, path, access }) => `${method} ${path} ${access}`);
-    assert.deepEqual(
-      Object.entries(OPERATIONS)
-        .map(([name, { access }]) => `${name} ${access}`)
-        .sort(),
-      served.sort(),
-    );
+  it('has every route of the server below /v1, and no other, with what it needs', () => {
+    const served = routes().filter(({ path }) => path.startsWith('/v1/'));
+    assert.deepEqual(Object.keys(OPERATIONS).sort(), served.map(({ method, path }) => `${method} ${path}`).sort());
     assert.ok(served.length > 25);
+    for (const { method, path, access } of served) {
+      const written = path.replaceAll(/:(\w+)/g, '{$1}');
+      const described = document.paths[written]?.[method.toLowerCase() as 'get'];
+      assert.equal(described?.['description'], access === 'anyone' ? undefined : `Needs the right “${access}”.`, path);
+    }
+  });
+
+  it('assigns each route of the server to one right, and no right to routes that do not exist', () => {
+    assert.deepEqual(
+      Object.keys(ROUTE_RIGHTS).sort(),
+      routes()
+        .map(({ method, path }) => `${method} ${path}`)
+        .sort(),
+    );
+    const open = routes().filter(({ access }) => access === 'anyone');
+    assert.deepEqual(
+      open.map(({ path }) => path).filter((path) => !path.startsWith('/view')),
+      ['/healthz', '/readyz', '/v1/tickets/:ticket', '/v1/login'],
+    );
+    // What changes something needs more than reading.
+    for (const { method, path, access } of routes())
+      if (method === 'POST' || method === 'PUT')
+        assert.ok(
+          access !== 'read' || ['/v1/tickets', '/v1/blobs/texts'].includes(path),
+          `${method} ${path} needs ${access}`,
+        );
   });
 
   it('names each part of a path, and refers only to schemas that it has', () => {

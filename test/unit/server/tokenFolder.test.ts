@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, test } from 'node:test';
+import { RIGHTS } from '../../../src/protocol/access.ts';
 import { Tokens } from '../../../src/server/access/tokens.ts';
 import { tokensIn } from '../../../src/server/process/tokenFolder.ts';
 
@@ -25,8 +26,8 @@ test('tokens come from a folder, if it may hold them', async () => {
   assert.deepEqual(
     [tokens.identify(full), tokens.identify(read)],
     [
-      { kind: 'client', readOnly: false },
-      { kind: 'client', readOnly: true },
+      { kind: 'client', rights: new Set(RIGHTS) },
+      { kind: 'client', rights: new Set(['read']) },
     ],
   );
   for (const wrong of ['', 'short', full, `${read} ${read}`]) {

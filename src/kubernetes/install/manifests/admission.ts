@@ -20,8 +20,11 @@ const CHANGES = ['CREATE', 'UPDATE', 'DELETE'] as const;
 
 const BATCH_OBJECTS: readonly Validation[] = [
   {
-    expression: `(request.operation == 'DELETE' ? oldObject : object).metadata.name.startsWith('${BATCH_NAME_PREFIX}')`,
-    message: 'The server may change only objects of batches.',
+    expression:
+      `(request.operation == 'DELETE' ? oldObject : object).metadata.name.startsWith('${BATCH_NAME_PREFIX}')` +
+      ` || (request.resource.resource == 'configmaps' && request.operation != 'DELETE' &&` +
+      ` object.metadata.name == '${NAMES.authority}')`,
+    message: 'The server may change only objects of batches, and publish its authority.',
   },
   {
     expression: [

@@ -7,6 +7,7 @@ import type { InstallOptions } from '../options.ts';
 import { parseStorage } from '../storage.ts';
 import { optionsMap } from '../stored.ts';
 import { admissionPolicies } from './admission.ts';
+import { identityBindings } from './identities.ts';
 import { networkPolicies } from './network.ts';
 import { programMaps } from './programs.ts';
 import { rights } from './rights.ts';
@@ -19,6 +20,7 @@ export function manifests(options: InstallOptions, archive: Archive, namespace: 
   const programs = options.programs === 'image' ? undefined : programMaps(archive, namespace);
   return [
     ...rights(options, namespace),
+    ...identityBindings(namespace),
     ...admissionPolicies(namespace),
     ...networkPolicies(options, namespace),
     ...(programs?.objects ?? []),

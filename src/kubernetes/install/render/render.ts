@@ -5,7 +5,7 @@
  */
 import { stringify } from 'yaml';
 import type { KubeObject } from '../../access/objects.ts';
-import { NAMES, TOKEN_KEYS } from '../../names.ts';
+import { CLIENT_AUTHORITY, NAMES, TOKEN_KEYS } from '../../names.ts';
 import type { Archive } from '../../programs/archive.ts';
 import { OWN_KEYS } from '../../tls/authority.ts';
 import { manifests } from '../manifests/all.ts';
@@ -50,6 +50,7 @@ export function partsOf(objects: readonly KubeObject[]): Map<string, KubeObject[
 
 function partOf({ kind, metadata }: KubeObject): string {
   if (metadata.name.startsWith(`${NAMES.programs}-`)) return 'programs';
+  if (kind === 'ClusterRoleBinding' || metadata.namespace === CLIENT_AUTHORITY.namespace) return 'identities';
   if (metadata.name.startsWith(NAMES.vllm) && kind !== 'NetworkPolicy') return 'vllm';
   switch (kind) {
     case 'ServiceAccount':

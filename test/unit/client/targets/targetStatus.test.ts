@@ -263,6 +263,7 @@ describe('the server in a cluster', () => {
     assert.deepEqual(await findServerPod(await open(api.kubeconfig)), {
       name: 'new',
       port: 8080,
+      tlsPort: undefined,
       tokens: NAMES.tokens,
     });
     const [{ query }] = api.requests.filter(({ path }) => path.endsWith('/pods')) as [KubeRequest];
@@ -295,6 +296,7 @@ describe('the server in a cluster', () => {
     assert.deepEqual('unresponsive' in unheard && unheard.unresponsive, {
       name: 'new',
       port: 8080,
+      tlsPort: undefined,
       tokens: NAMES.tokens,
     });
     pods = [

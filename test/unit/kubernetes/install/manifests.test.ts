@@ -7,6 +7,7 @@ import { RULES } from '../../../../src/kubernetes/install/manifests/rights.ts';
 import { vllmUrl } from '../../../../src/kubernetes/install/manifests/vllm.ts';
 import { type InstallInput, resolveOptions } from '../../../../src/kubernetes/install/options.ts';
 import { newTokens } from '../../../../src/kubernetes/install/tokens.ts';
+import { identityBinding } from '../../../../src/kubernetes/names.ts';
 
 const ARCHIVE = { sha: 'a'.repeat(64), packed: Buffer.from('packed') };
 
@@ -60,7 +61,12 @@ describe('an installation', () => {
 
   test('is labelled, in its namespace, and found by its selectors', () => {
     for (const { kind, metadata } of [...objects, newTokens('team')]) {
-      assert.equal(metadata.namespace, kind.startsWith('Validating') ? undefined : 'team', kind);
+      const place = /^(Validating|Cluster)/.test(kind)
+        ? undefined
+        : metadata.name === identityBinding('team')
+          ? 'kube-system'
+          : 'team';
+      assert.equal(metadata.namespace, place, kind);
       assert.equal(metadata.labels?.['app.kubernetes.io/managed-by'], 'rollout-studio', kind);
     }
     for (const name of ['rollout-studio', 'rollout-studio-vllm']) {
@@ -74,11 +80,31 @@ describe('an installation', () => {
     assert.equal(new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).size, objects.length);
   });
 
-  test('grants the server rights in its namespace only, one by one', () => {
+  test('grants the server rights in its namespace only, one by one, and to ask the cluster for users', () => {
+    const account = { kind: 'ServiceAccount', name: 'rollout-studio', namespace: 'team' };
+    const asks = objects.filter(({ metadata }) => metadata.name === identityBinding('team'));
     assert.deepEqual(
-      objects.filter(({ kind }) => kind.startsWith('Cluster')),
-      [],
+      asks.map(({ kind, metadata, ...rest }) => [kind, metadata.namespace, rest['roleRef'], rest['subjects']]),
+      [
+        [
+          'ClusterRoleBinding',
+          undefined,
+          { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'system:auth-delegator' },
+          [account],
+        ],
+        [
+          'RoleBinding',
+          'kube-system',
+          {
+            apiGroup: 'rbac.authorization.k8s.io',
+            kind: 'Role',
+            name: 'extension-apiserver-authentication-reader',
+          },
+          [account],
+        ],
+      ],
     );
+    assert.equal(objects.filter(({ kind }) => kind.startsWith('Cluster')).length, 1);
     for (const rule of RULES) {
       for (const words of Object.values(rule)) assert.ok(!(words as readonly string[]).includes('*'));
     }
@@ -87,9 +113,7 @@ describe('an installation', () => {
     ).flatMap(({ resources }) => resources);
     assert.deepEqual(mayWrite, ['jobs', 'pods', 'configmaps', 'secrets', 'networkpolicies']);
     assert.equal(find(objects, 'ServiceAccount', 'rollout-studio-worker')['automountServiceAccountToken'], false);
-    assert.deepEqual(find(objects, 'RoleBinding')['subjects'], [
-      { kind: 'ServiceAccount', name: 'rollout-studio', namespace: 'team' },
-    ]);
+    assert.deepEqual(find(objects, 'RoleBinding')['subjects'], [account]);
   });
 
   test('runs without privileges, with secrets only its group reads', () => {

@@ -1,0 +1,89 @@
+/** Builds the Roles of users of a server, and their bindings. They grant no access to any Secret. */
+import { StudioError } from '../../common/errors.ts';
+import { ACCESS_GROUP, ACCESS_RESOURCE, ACCESS_ROLES, type AccessRole, RIGHT_VERBS } from '../../protocol/access.ts';
+import { KINDS } from '../access/kinds.ts';
+import type { KubeObject } from '../access/objects.ts';
+import { APP, LABEL, NAMES } from '../names.ts';
+
+/** Whom a role is given to. */
+export interface Binding {
+  readonly subject:
+    | { readonly kind: 'User' | 'Group'; readonly name: string }
+    | { readonly kind: 'ServiceAccount'; readonly name: string; readonly namespace: string };
+  readonly role: AccessRole;
+}
+
+const RBAC = 'rbac.authorization.k8s.io';
+
+/** What a client needs besides: to find the server's pod, reach it, and verify it. */
+const CLIENT_RULES = [
+  { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] },
+  { apiGroups: [''], resources: ['pods/portforward'], verbs: ['create', 'get'] },
+  { apiGroups: ['apps'], resources: ['deployments'], verbs: ['get'], resourceNames: [NAMES.server] },
+  { apiGroups: [''], resources: ['configmaps'], verbs: ['get'], resourceNames: [NAMES.authority, NAMES.options] },
+] as const;
+/** Why pods of a batch wait. */
+const REPORT_RULES = [{ apiGroups: [''], resources: ['events', 'resourcequotas'], verbs: ['get', 'list'] }] as const;
+
+/** Returns the name of the Role in the cluster. */
+export function roleName(role: AccessRole): string {
+  return `${APP}-${role}`;
+}
+
+/** Returns an object that is not ours to remove: `uninstall` leaves who may do what to whoever applied it. */
+function object(kind: 'Role' | 'RoleBinding', name: string, namespace: string, body: object): KubeObject {
+  return {
+    apiVersion: KINDS[kind].apiVersion,
+    kind,
+    metadata: { name, namespace, labels: { [LABEL.name]: APP, [LABEL.component]: 'access' } },
+    ...body,
+  };
+}
+
+export function accessRoles(namespace: string): KubeObject[] {
+  return Object.entries(ACCESS_ROLES).map(([role, rights]) =>
+    object('Role', `${APP}-${role}`, namespace, {
+      rules: [
+        { apiGroups: [ACCESS_GROUP], resources: [ACCESS_RESOURCE], verbs: rights.map((right) => RIGHT_VERBS[right]) },
+        ...CLIENT_RULES,
+        ...REPORT_RULES,
+      ],
+    }),
+  );
+}
+
+export function roleBinding({ subject, role }: Binding, namespace: string): KubeObject {
+  const who = subject.kind === 'ServiceAccount' ? `${subject.namespace}.${subject.name}` : subject.name;
+  const plain = `${subject.kind}-${who}`.toLowerCase().replaceAll(/[^a-z0-9.-]+/g, '-');
+  return object('RoleBinding', `${roleName(role)}.${plain}`.slice(0, 250), namespace, {
+    roleRef: { apiGroup: RBAC, kind: 'Role', name: roleName(role) },
+    subjects: [subject.kind === 'ServiceAccount' ? subject : { apiGroup: RBAC, ...subject }],
+  });
+}
+
+const KINDS_OF_SUBJECTS = ['user', 'group', 'serviceaccount'] as const;
+
+/** Parses `user=NAME:ROLE`, `group=NAME:ROLE`, or `serviceaccount=[NAMESPACE/]NAME:ROLE`. Throws `usage`. */
+export function parseBinding(text: string, namespace: string): Binding {
+  const at = text.lastIndexOf(':');
+  const [kind = '', ...rest] = text.slice(0, Math.max(at, 0)).split('=');
+  const name = rest.join('=');
+  const role = text.slice(at + 1);
+  const known = KINDS_OF_SUBJECTS.find((one) => one === kind);
+  if (known === undefined || name === '' || !isRole(role))
+    throw new StudioError('usage', `--bind ${text} does not name who gets which role.`, {
+      hint:
+        `For example: --bind user=alice:user, --bind group=research:viewer, or --bind serviceaccount=${namespace}/ci:` +
+        `user. The roles: ${Object.keys(ACCESS_ROLES).join(', ')}.`,
+    });
+  if (known !== 'serviceaccount') return { role, subject: { kind: known === 'user' ? 'User' : 'Group', name } };
+  const [first = '', second] = name.split('/');
+  return {
+    role,
+    subject: { kind: 'ServiceAccount', namespace: second === undefined ? namespace : first, name: second ?? first },
+  };
+}
+
+function isRole(text: string): text is AccessRole {
+  return Object.hasOwn(ACCESS_ROLES, text);
+}
