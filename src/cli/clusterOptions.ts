@@ -81,6 +81,13 @@ export const INSTALL_OPTIONS = {
       'pod security level of a namespace that install creates: restricted, baseline, or privileged (restricted; ' +
       'privileged with hostPath)',
   },
+  pods: {
+    type: 'string',
+    value: 'FILE',
+    text:
+      'YAML file with node selectors, tolerations, labels, requests, … of the pods of server, workers (all batches), ' +
+      'and vllm; `none` takes it back',
+  },
   vllm: { type: 'string', value: 'MODEL', text: 'also serve this model with vLLM; `none` removes it' },
   'vllm-gpus': { type: 'string', value: 'N', text: 'GPUs per vLLM replica (1)' },
   'vllm-replicas': { type: 'string', value: 'N', text: 'number of vLLM replicas (1)' },
@@ -113,9 +120,15 @@ export const INSTALL_OPTIONS = {
 export async function readInstallOptions(
   commandLine: CommandLine,
   installed: InstallOptions | undefined,
+  cwd = '.',
 ): Promise<InstallOptions> {
   const { resolveOptions } = await import('../kubernetes/install/options.ts');
   const vllm = readVllm(commandLine, installed);
+  const podsPath = textOption(commandLine, 'pods');
+  const pods =
+    podsPath === undefined || podsPath === 'none'
+      ? undefined
+      : await (await import('./podsFile.ts')).readPodsFile(cwd, podsPath);
   const names = textOptions(commandLine, 'allow-host');
   const networks = (name: string): string[] | undefined => {
     const texts = textOptions(commandLine, name);
@@ -147,9 +160,10 @@ export async function readInstallOptions(
         allowEgress: networks('allow-egress'),
         allowIngress: networks('allow-ingress'),
         podSecurity: textOption(commandLine, 'pod-security') as InstallInput['podSecurity'],
+        pods,
         ...(vllm === undefined ? {} : { vllm: vllm === 'none' ? undefined : vllm }),
       },
-      [...cleared, ...(vllm === 'none' ? ['vllm'] : [])],
+      [...cleared, ...(podsPath === 'none' ? ['pods'] : []), ...(vllm === 'none' ? ['vllm'] : [])],
     ),
     installed,
   );

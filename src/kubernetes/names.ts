@@ -79,6 +79,8 @@ export const CREATED_ANNOTATION = `${APP}/made-by-install`;
 /** Where pods have their first code from: ConfigMaps, or, where those must not contain code, the server's image. */
 export const PROGRAM_SOURCES = ['configmaps', 'image'] as const;
 export type ProgramSource = (typeof PROGRAM_SOURCES)[number];
+/** Variable of the server with the settings of pods for all batches, as JSON. */
+export const WORKERS_VARIABLE = 'ROLLOUT_WORKERS';
 /** The folder of the programs in such an image. */
 export const IMAGE_PROGRAMS = '/opt/rollout';
 

@@ -156,8 +156,10 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
           batch,
           attempts: 32,
           report: {
-            what: 'pod_evicted',
-            like: new RegExp(`${victim.metadata.name} was evicted, as when a node is drained`),
+            what: 'pod_handover',
+            like: new RegExp(
+              `${victim.metadata.name} was evicted, as when a node is drained.*handed its rollouts over`,
+            ),
           },
         };
       }));

@@ -102,6 +102,55 @@ describe('pods of a batch', { timeout: 10 * 60_000 }, () => {
     assert.deepEqual(bad, [], 'that they went is no failure');
   });
 
+  it('hand their rollouts over when they have to end, and no call is made again', async (test) => {
+    const { workspace, site, cluster } = bench;
+    const steps = 12;
+    const batch = await workspace.launch(
+      'spot',
+      steady(site, { tasks: 4, steps, batch: { attempts: 2 }, pods: { labels: { 'example.org/cost': 'spot' } } }),
+    );
+    await workspace.waitForRows(batch, (rows) => rows.every(({ progress }) => progress.steps >= 2));
+    const [victim] = await bench.workers(batch);
+    assert.ok(victim !== undefined);
+    const { metadata, spec } = victim;
+    assert.deepEqual(
+      [
+        metadata.labels?.['example.org/cost'],
+        spec?.terminationGracePeriodSeconds,
+        spec?.topologySpreadConstraints?.length,
+      ],
+      ['spot', 30, 2],
+    );
+    assert.ok(await cluster.remove('Pod', metadata.name, {}));
+    const rows = await bench.assertSettledOnce(batch, 8);
+    assert.ok(rows.every((row) => row.try === 1 && row.progress.passed === true));
+    const streams = await Promise.all(rows.map(({ rollout }) => workspace.events(rollout)));
+    const gaps = streams.flatMap((events) =>
+      events.flatMap(({ kind, at }, index) => {
+        const next = events.slice(index).find((event) => event.kind === 'rollout.lease');
+        return kind === 'rollout.handover' && next !== undefined ? [next.at - at] : [];
+      }),
+    );
+    assert.ok(gaps.length > 0, 'rollouts were handed over');
+    for (const events of streams) {
+      assert.equal(events.filter(({ kind }) => kind === 'model.start').length, steps + 1, 'each call was made once');
+      assert.equal(events.filter((event) => event.kind === 'tool.end' && event.data.status === 'ok').length, steps);
+    }
+    const infra = (await workspace.events(batch)).flatMap((event) => (event.kind === 'infra' ? [event.data] : []));
+    assert.deepEqual(
+      infra.flatMap(({ what, text }) => (/^(worker|pod)_(?!started|pulling|pending|image)/.test(what) ? [text] : [])),
+      [
+        `Worker ${metadata.name} has to stop. It hands ${gaps.length} rollouts over to other workers.`,
+        `Pod ${metadata.name} was deleted. It handed its rollouts over.`,
+      ],
+      JSON.stringify(infra),
+    );
+    const [job] = await cluster.list('Job', { labels: selector(batchLabels(batch)) });
+    assert.deepEqual([job?.metadata.name, job?.status?.failed ?? 0], [`rollout-${batch}-1`, 0], 'no pod failed');
+    const seconds = gaps.map((ms) => (ms / 1000).toFixed(1)).join(', ');
+    test.diagnostic(`rollouts continued ${seconds} s after they were handed over`);
+  });
+
   it('wait for their queue, and a wrong configuration fails their Job immediately, with one line', async () => {
     const { workspace, site, cluster } = bench;
     const batch = await workspace.launch('denied', steady(site, { tasks: 2, steps: 1, pods: { queue: 'nobodys' } }));

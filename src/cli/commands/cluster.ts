@@ -103,7 +103,7 @@ async function act(action: Action, opened: Cluster, context: Context, commandLin
     });
   }
   const { vllmUrl } = await import('../../kubernetes/install/manifests/vllm.ts');
-  const options = await readInstallOptions(commandLine, installed);
+  const options = await readInstallOptions(commandLine, installed, context.cwd);
   const dryRun = flag(commandLine, 'dry-run');
   const report = reporter(context, dryRun);
   await install(
@@ -156,7 +156,7 @@ async function print(
   const named = textOption(commandLine, 'as') ?? 'manifests';
   const form = FORMS.find((each) => each === named);
   const out = textOption(commandLine, 'out');
-  const options = await readInstallOptions(commandLine, installed);
+  const options = await readInstallOptions(commandLine, installed, context.cwd);
   if (form === undefined) throw new StudioError('usage', `--as ${named} is unknown. Expected ${FORMS.join(', ')}.`);
   if ((form === 'manifests') !== (out === undefined))
     throw new StudioError('usage', '--as kustomize and --as helm require --out FOLDER, which manifests do not take.');

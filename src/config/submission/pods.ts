@@ -24,6 +24,10 @@ export const submittedPods = z.object({
   priority_class: z.string().optional(),
   queue: z.string().optional(),
   service_account: z.string().optional(),
+  spread: z.enum(['preferred', 'required', 'none']).optional(),
+  labels: z.record(z.string(), z.string()).optional(),
+  annotations: z.record(z.string(), z.string()).optional(),
+  grace_seconds: z.number().int().min(10).optional(),
   backoff: z.number().int().min(0).optional(),
 });
 export type SubmittedPods = z.infer<typeof submittedPods>;

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
+import type { WorkerPods } from '../../config/schema/placement.ts';
 import { requireHarmlessSidecars } from '../../config/sidecars.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { Cluster } from '../../kubernetes/access/cluster.ts';
@@ -23,6 +24,7 @@ import {
 } from './jobManifest.ts';
 import { batchOf, type Round } from './jobRounds.ts';
 import { BOOTSTRAP_FILE } from './podManifest.ts';
+import { withDefaults } from './podResources.ts';
 import { sidecarVariables } from './sidecarSecrets.ts';
 import type { PodSizing } from './sizing.ts';
 
@@ -39,6 +41,8 @@ export interface BatchObjectsOptions {
   /** Image of pods whose batch does not set one. */
   readonly image: string;
   readonly pullPolicy: string | undefined;
+  /** Settings of pods whose batch does not have them. */
+  readonly defaults?: WorkerPods | undefined;
   /** How long a pod waits for an unreachable server. */
   readonly reconnectSeconds: number;
   /** The pod of this server, if it runs in one: its image is that of workers whose batch sets none. */
@@ -108,7 +112,7 @@ export class BatchObjects {
         batch,
         round,
         namespace: cluster.namespace,
-        pods: submission.pods ?? {},
+        pods: withDefaults(submission.pods ?? {}, this.#options.defaults),
         sizing,
         image,
         pullPolicy,

@@ -7,6 +7,7 @@ import type { KubeObject, OwnerReference } from '../../kubernetes/access/objects
 import { batchLabels, batchName, type ProgramSource } from '../../kubernetes/names.ts';
 import {
   AUTHORITY_FILE,
+  HANDED_OVER_EXIT,
   type PodWorker,
   SECRETS_FILE,
   WORKER_BOOTSTRAP,
@@ -36,6 +37,9 @@ export const NOTE = {
   released: 'rollout-studio/released',
 } as const;
 
+/** Lets autoscalers empty a node although pods have volumes on it: workers hand their rollouts over. */
+const SAFE_TO_EVICT = 'cluster-autoscaler.kubernetes.io/safe-to-evict';
+
 export interface JobPlan extends PodPlan {
   /** Number of this Job in its batch, from 1. */
   readonly round: number;
@@ -49,6 +53,7 @@ export interface JobPlan extends PodPlan {
 export function batchJob(plan: JobPlan): KubeObject {
   const { batch, round, namespace, pods, sizing } = plan;
   const labels = batchLabels(batch);
+  const own = { [NOTE.batch]: batch };
   return {
     apiVersion: 'batch/v1',
     kind: 'Job',
@@ -57,7 +62,7 @@ export function batchJob(plan: JobPlan): KubeObject {
       namespace,
       labels: { ...labels, ...(pods.queue === undefined ? {} : { 'kueue.x-k8s.io/queue-name': pods.queue }) },
       annotations: {
-        [NOTE.batch]: batch,
+        ...own,
         [NOTE.slots]: String(sizing.slots),
         [NOTE.settled]: String(plan.settled),
         [NOTE.fruitless]: String(plan.fruitless),
@@ -76,7 +81,13 @@ export function batchJob(plan: JobPlan): KubeObject {
       podFailurePolicy: failurePolicy(pods),
       // Kueue resumes it. Without Kueue in the cluster it stays suspended, which is reported.
       ...(pods.queue === undefined ? {} : { suspend: true }),
-      template: { metadata: { labels, annotations: { [NOTE.batch]: batch } }, spec: podSpec(plan) },
+      template: {
+        metadata: {
+          labels: { ...pods.labels, ...labels },
+          annotations: { [SAFE_TO_EVICT]: 'true', ...pods.annotations, ...own },
+        },
+        spec: podSpec(plan),
+      },
     },
   };
 }
@@ -87,6 +98,8 @@ function failurePolicy(pods: SubmittedPods): Fields {
     rules: [
       // Drained, evicted, or preempted, or its node was lost: not the pod's fault.
       { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
+      // It was told to stop, and other pods continue its rollouts.
+      { action: 'Ignore', onExitCodes: { containerName: WORKER, operator: 'In', values: [HANDED_OVER_EXIT] } },
       // A configuration error affects every pod.
       {
         action: pods.isolation === 'pod' ? 'FailIndex' : 'FailJob',

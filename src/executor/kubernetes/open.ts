@@ -2,9 +2,11 @@
 
 import type { Log } from '../../common/log.ts';
 import { DEFAULTS } from '../../config/defaults.ts';
+import { podsFile, type WorkerPods } from '../../config/schema/placement.ts';
 import { Cluster } from '../../kubernetes/access/cluster.ts';
 import { SliceReplicas } from '../../kubernetes/endpoints/sliceReplicas.ts';
 import { ClusterReviewer } from '../../kubernetes/identity/clusterReviewer.ts';
+import { WORKERS_VARIABLE } from '../../kubernetes/names.ts';
 import { type Archive, pack } from '../../kubernetes/programs/archive.ts';
 import { programFiles, WORKER_PROGRAMS } from '../../kubernetes/programs/collect.ts';
 import type { ReplicaSource } from '../../protocol/replicas.ts';
@@ -49,8 +51,14 @@ export async function openKubernetes(
         reconnectSeconds: RECONNECT_SECONDS,
         image: environment['ROLLOUT_IMAGE'] ?? DEFAULTS.pods.image,
         pullPolicy: environment['ROLLOUT_PULL_POLICY'],
+        defaults: workerDefaults(environment[WORKERS_VARIABLE]),
         ownPod: environment['ROLLOUT_POD'],
         authority,
       }),
   };
+}
+
+/** Returns the settings of pods that the installation has for all batches. */
+function workerDefaults(json: string | undefined): WorkerPods | undefined {
+  return json === undefined ? undefined : podsFile.parse({ workers: JSON.parse(json) as unknown }).workers;
 }

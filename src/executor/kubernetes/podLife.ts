@@ -1,7 +1,9 @@
 /** Derives notices from the state of a worker's pod: why it waits, that it started, and how it ended. Pure. */
 
+import { sentence } from '../../common/text.ts';
 import type { ContainerStatus, KubeEvent, Pod } from '../../kubernetes/access/objects.ts';
 import { hasDigest, withDigest } from '../../kubernetes/images/imageDigest.ts';
+import { HANDED_OVER_EXIT } from '../../kubernetes/programs/workerBootstrap.ts';
 import type { EventData } from '../../trace/schema.ts';
 import { TOOLS, WORKER } from './podManifest.ts';
 
@@ -18,6 +20,8 @@ export interface PodNotice {
 export interface PodEnd {
   /** Whether it ended without a failure or disruption. */
   readonly isClean: boolean;
+  /** Whether people want to know of it all the same. */
+  readonly isNews?: boolean;
   readonly infra: Infra;
 }
 
@@ -199,8 +203,20 @@ export function jobEventNotices(event: KubeEvent): PodNotice[] {
 
 /** Returns how a pod ended; undefined if it has not. `gone`: it was deleted. */
 export function podEnd(pod: Pod, gone = false): PodEnd | undefined {
+  const end = causeOfEnd(pod, gone);
+  const { exitCode } = workerEnd(pod) ?? {};
+  if (end === undefined || exitCode !== HANDED_OVER_EXIT) return end;
+  const text = `${sentence(end.infra.text)} It handed its rollouts over.`;
+  return { isClean: true, isNews: true, infra: { ...end.infra, what: 'pod_handover', text } };
+}
+
+function workerEnd(pod: Pod): NonNullable<ContainerStatus['state']>['terminated'] {
+  return pod.status?.containerStatuses?.find(({ name }) => name === WORKER)?.state?.terminated;
+}
+
+function causeOfEnd(pod: Pod, gone: boolean): PodEnd | undefined {
   const { phase, reason, message } = pod.status ?? {};
-  const worker = pod.status?.containerStatuses?.find(({ name }) => name === WORKER)?.state?.terminated;
+  const worker = workerEnd(pod);
   if (!gone && worker === undefined && phase !== 'Succeeded' && phase !== 'Failed') return undefined;
   const name = pod.metadata.name;
   const ended = (what: string, text: string): PodEnd => ({ isClean: false, infra: { what, ...at(pod), text } });

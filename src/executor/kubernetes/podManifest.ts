@@ -1,23 +1,27 @@
 /** Builds the pods of a batch, which pass the pod security level `restricted`. Pure. */
 import { LONG_RUNNING, LONG_RUNNING_ENV } from '../../common/entries.ts';
 import type { SubmittedPods } from '../../config/submission.ts';
-import { batchName, NAMES, type ProgramSource } from '../../kubernetes/names.ts';
+import { batchLabels, batchName, NAMES, type ProgramSource } from '../../kubernetes/names.ts';
+import { spreadOf } from '../../kubernetes/placement.ts';
 import { PREPARE_SCRIPT, TOOLS_SCRIPT } from '../../kubernetes/programs/toolsBootstrap.ts';
 import {
   AUTHORITY_FILE,
+  GRACE_VARIABLE,
   SECRETS_FILE,
   WORKER_BOOTSTRAP,
   WORKER_FILE,
 } from '../../kubernetes/programs/workerBootstrap.ts';
 import { CONTAINER_SECURITY, SECRET_MODE, TOOLS_USER, USER } from '../../kubernetes/security/podSecurity.ts';
+import { toolResources, workerResources, workLimit } from './podResources.ts';
 import { sidecarContainers } from './sidecarContainers.ts';
+import type { PodSizing } from './sizing.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** The container that runs rollouts. */
 export const WORKER = 'worker';
-/** A worker stops within 10 s of a signal. */
-const GRACE_SECONDS = 15;
+/** What nodes grant that are about to be reclaimed. */
+const GRACE_SECONDS = 30;
 export const BOOTSTRAP_FILE = 'bootstrap.mjs';
 const SOCKET_FILE = 'tools.sock';
 /** The container that runs the programs of tools. */
@@ -35,20 +39,16 @@ const FOLDERS = {
 const DIRECTORIES = 'rollouts';
 /** What a worker may write besides the files of rollouts: programs, HOME, and scorers. */
 const OWN_LIMIT = '4Gi';
-/** The files of rollouts, and what their programs write elsewhere, unless the batch limits its disk space. */
-const WORK_LIMIT = '16Gi';
 /** What programs may write to `/tmp` that do not use TMPDIR. */
 const TMP_LIMIT = '4Gi';
 const PROGRAMS_LIMIT = '256Mi';
 const SOCKET_LIMIT = '1Mi';
-/** What a worker needs of its node itself, if its batch says what its tools need. */
-const WORKER_REQUESTS = { cpu: '50m', memory: '64Mi' } as const;
-/** GPUs and the like are for tools. */
-const WORKER_RESOURCES = ['cpu', 'memory', 'ephemeral-storage'];
 
 export interface PodPlan {
   readonly batch: string;
+  /** With the defaults of the installation. */
   readonly pods: SubmittedPods;
+  readonly sizing: Pick<PodSizing, 'slots'>;
   /** Image for a batch that does not set one. */
   readonly image: string;
   readonly pullPolicy: string | undefined;
@@ -62,9 +62,11 @@ export interface PodPlan {
 
 export function podSpec(plan: PodPlan): Fields {
   const { batch, pods, image, pullPolicy, pinned = (named) => named, tls = false, programs = 'configmaps' } = plan;
+  const { slots } = plan.sizing;
+  const grace = pods.grace_seconds ?? GRACE_SECONDS;
   const sidecars = sidecarContainers(pods.sidecars ?? [], batch, pinned);
   const policy = pods.pull_policy ?? pullPolicy;
-  const disk = pods.limits?.['ephemeral-storage'] ?? WORK_LIMIT;
+  const disk = workLimit(pods, slots);
   const base = {
     image: pinned(pods.image ?? image, policy),
     ...(policy === undefined ? {} : { imagePullPolicy: policy }),
@@ -77,19 +79,20 @@ export function podSpec(plan: PodPlan): Fields {
     serviceAccountName: pods.service_account ?? NAMES.worker,
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    terminationGracePeriodSeconds: GRACE_SECONDS,
+    terminationGracePeriodSeconds: grace,
     // Sidecars keep the user of their image.
     securityContext: { fsGroup: USER, runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } },
     ...(pods.node_selector === undefined ? {} : { nodeSelector: pods.node_selector }),
     ...(pods.tolerations === undefined ? {} : { tolerations: pods.tolerations }),
     ...(pods.priority_class === undefined ? {} : { priorityClassName: pods.priority_class }),
+    ...spreadOf(pods.spread, batchLabels(batch)),
     // The tools start before the worker and end after it.
     initContainers: [
-      { ...base, ...prepareContainer(pods) },
+      { ...base, ...prepareContainer(), resources: workerResources(pods, slots) },
       ...sidecars.containers,
-      { ...base, ...toolsContainer(pods) },
+      { ...base, ...toolsContainer(), resources: toolResources(pods, slots) },
     ],
-    containers: [{ ...base, ...workerContainer(pods, tls, programs) }],
+    containers: [{ ...base, ...workerContainer(tls, programs, grace), resources: workerResources(pods, slots) }],
     volumes: [
       ...(programs === 'image' ? [] : [{ name: 'bootstrap', configMap: { name: batchName(batch) } }]),
       {
@@ -113,17 +116,16 @@ export function podSpec(plan: PodPlan): Fields {
 }
 
 /** Makes the folder of working directories. */
-function prepareContainer(pods: SubmittedPods): Fields {
+function prepareContainer(): Fields {
   return {
     name: 'prepare',
     command: ['node', '--eval', PREPARE_SCRIPT, `${FOLDERS.work}/${DIRECTORIES}`],
-    ...workerResources(pods),
     securityContext: securityOf(USER),
     volumeMounts: [{ name: 'work', mountPath: FOLDERS.work }],
   };
 }
 
-function workerContainer(pods: SubmittedPods, tls: boolean, programs: ProgramSource): Fields {
+function workerContainer(tls: boolean, programs: ProgramSource, graceSeconds: number): Fields {
   return {
     name: WORKER,
     command: [
@@ -140,12 +142,12 @@ function workerContainer(pods: SubmittedPods, tls: boolean, programs: ProgramSou
     env: [
       { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
       { name: 'POD_UID', valueFrom: { fieldRef: { fieldPath: 'metadata.uid' } } },
+      { name: GRACE_VARIABLE, value: String(graceSeconds) },
       ...homeOf(FOLDERS.own),
       ...Object.entries(LONG_RUNNING_ENV).map(([name, value]) => ({ name, value })),
       // Read when a process of Node.js starts; programs of tools do not get it.
       ...(tls ? [{ name: 'NODE_EXTRA_CA_CERTS', value: `${FOLDERS.config}/${AUTHORITY_FILE}` }] : []),
     ],
-    ...workerResources(pods),
     securityContext: securityOf(USER),
     volumeMounts: [
       ...(programs === 'image' ? [] : [{ name: 'bootstrap', mountPath: FOLDERS.bootstrap, readOnly: true }]),
@@ -159,7 +161,7 @@ function workerContainer(pods: SubmittedPods, tls: boolean, programs: ProgramSou
   };
 }
 
-function toolsContainer({ requests, limits }: SubmittedPods): Fields {
+function toolsContainer(): Fields {
   return {
     name: TOOLS,
     restartPolicy: 'Always',
@@ -168,7 +170,6 @@ function toolsContainer({ requests, limits }: SubmittedPods): Fields {
       ...[FOLDERS.programs, `${FOLDERS.socket}/${SOCKET_FILE}`],
     ],
     env: homeOf(FOLDERS.scratch),
-    ...resourcesOf(requests, limits),
     securityContext: securityOf(TOOLS_USER),
     volumeMounts: [
       { name: 'tools', mountPath: FOLDERS.scratch },
@@ -195,19 +196,5 @@ function securityOf(user: number): Fields {
     runAsNonRoot: true,
     ...CONTAINER_SECURITY,
     seccompProfile: { type: 'RuntimeDefault' },
-  };
-}
-
-/** The limits of the batch hold for the worker, too, but it requests little. */
-function workerResources({ requests, limits }: SubmittedPods): Fields {
-  if (requests === undefined && limits === undefined) return {};
-  const own = Object.entries(limits ?? {}).filter(([name]) => WORKER_RESOURCES.includes(name));
-  return resourcesOf(WORKER_REQUESTS, own.length === 0 ? undefined : Object.fromEntries(own));
-}
-
-function resourcesOf(requests: Fields | undefined, limits: Fields | undefined): Fields {
-  if (requests === undefined && limits === undefined) return {};
-  return {
-    resources: { ...(requests === undefined ? {} : { requests }), ...(limits === undefined ? {} : { limits }) },
   };
 }

@@ -160,7 +160,8 @@ export class PodWatch {
       state.released = this.#options.isReleased(batch);
     }
     const found = podEnd(pod, gone);
-    const end = found?.infra.what === 'pod_deleted' && state.released ? { ...found, isClean: true } : found;
+    const isExpected = state.released && (found?.infra.what === 'pod_deleted' || found?.isNews === true);
+    const end = found !== undefined && isExpected ? { isClean: true, infra: found.infra } : found;
     if (!state.ended) {
       for (const reported of podNotices(pod)) {
         if (first && reported.of === 'pod') state.reported.add(reported.key);
@@ -172,7 +173,7 @@ export class PodWatch {
       if (!end.isClean) this.#badEnds.set(batch, end.infra.text);
       // Requeue its rollouts first, so that readers of the notice see them queued.
       const hadRollouts = await this.#options.ended(batch, pod.metadata.name, end);
-      if (!end.isClean && (!first || hadRollouts))
+      if ((!end.isClean || end.isNews === true) && (!first || hadRollouts))
         this.#report(batch, state, { key: 'end', of: 'pod', infra: end.infra });
     }
     if (gone) this.#pods.delete(key);

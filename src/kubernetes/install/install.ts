@@ -49,7 +49,7 @@ interface InstallCall {
 }
 
 /** Kinds of which an upgrade removes obsolete objects. Claims are not among them: they hold data. */
-const PRUNED: readonly Kind[] = ['Deployment', 'Service', 'ConfigMap', 'NetworkPolicy'];
+const PRUNED: readonly Kind[] = ['Deployment', 'Service', 'ConfigMap', 'NetworkPolicy', 'PodDisruptionBudget'];
 
 /** Packs everything of this installation that pods run. */
 export async function serverArchive(): Promise<Archive> {

@@ -1,6 +1,7 @@
 /** Options of an installation. A ConfigMap keeps them (stored.ts), so that an upgrade changes only those it names. */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
+import { podsFile } from '../../config/schema/placement.ts';
 import { PROGRAM_SOURCES, SERVER_PORT, TLS_PORT } from '../names.ts';
 import { parseAllowed } from '../network/peers.ts';
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from '../security/podSecurity.ts';
@@ -91,6 +92,8 @@ export const installOptions = z.object({
   allowIngress: z.array(allowed).default([]),
   /** Pod security level of a namespace that install creates. Default: the strictest that the storage allows. */
   podSecurity: z.enum(POD_SECURITY_LEVELS).optional(),
+  /** Settings of the pods of server, workers, and vLLM, as in their file (`config/schema/placement.ts`). */
+  pods: podsFile.optional(),
   vllm: vllmOptions.optional(),
 });
 export type InstallOptions = z.infer<typeof installOptions>;

@@ -21,7 +21,7 @@ const STEPS: readonly (readonly Kind[])[] = [
   ['Deployment'],
   ['Job'],
   ['Pod'],
-  ['Service', 'NetworkPolicy', 'ConfigMap', 'Secret', 'RoleBinding', 'Role', 'ServiceAccount'],
+  ['Service', 'NetworkPolicy', 'PodDisruptionBudget', 'ConfigMap', 'Secret', 'RoleBinding', 'Role', 'ServiceAccount'],
 ];
 /** These are removed only after the objects that they created. */
 const OWNERS: ReadonlySet<Kind> = new Set(['Deployment', 'Job']);

@@ -16,6 +16,14 @@ export const SECRETS_FILE = 'secrets.json';
 /** The authority by which Node.js knows the server, if it has one. */
 export const AUTHORITY_FILE = 'ca.crt';
 
+/** Variable with the seconds that the pod has to end. Pods of older Jobs lack it. */
+export const GRACE_VARIABLE = 'POD_GRACE_SECONDS';
+/** Exit code of a worker that was told to stop and handed its rollouts over: no failure of its pod. */
+export const HANDED_OVER_EXIT = 4;
+/** Of these seconds, what a worker has to end once no call runs, and what is left for its container to end. */
+const STOP_SECONDS = 5;
+const MARGIN_SECONDS = 3;
+
 /** Tells the container of the tools that the programs are complete. */
 export const READY_FILE = 'ready';
 
@@ -110,7 +118,9 @@ writeFileSync(written, JSON.stringify({
   pod: process.env.POD_UID,
   work: path.join(work, 'rollouts'),
   interrupted_exit: 3,
-  stop_seconds: 10,
+  handed_over_exit: ${HANDED_OVER_EXIT},
+  handover_seconds: Math.max(0, Number(process.env.${GRACE_VARIABLE} ?? 15) - ${STOP_SECONDS + MARGIN_SECONDS}),
+  stop_seconds: ${STOP_SECONDS},
   ...(existsSync(secrets) ? { secrets } : {}),
   ...(socket === undefined ? {} : { tools: { socket, work: shared } }),
 }), { mode: 0o600 });

@@ -1,9 +1,13 @@
 /** Installation options of a server on the command line. */
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { test } from 'node:test';
 import { parseArgs } from 'node:util';
 import { INSTALL_OPTIONS, readInstallOptions } from '../../../src/cli/clusterOptions.ts';
 import { parseOptions } from '../../../src/cli/command.ts';
+import { StudioError } from '../../../src/common/errors.ts';
 import type { InstallOptions } from '../../../src/kubernetes/install/options.ts';
 
 async function read(args: string[], installed?: InstallOptions): Promise<InstallOptions> {
@@ -62,6 +66,54 @@ test('Secrets of others are kept by upgrades, and left with none', async () => {
   assert.equal((await read(['--port', '9000'], installed)).tokensSecret, 'tokens');
   const own = await read(['--tokens-secret', 'none', '--pull-secret', 'none'], installed);
   assert.deepEqual([own.tokensSecret, own.authoritySecret, own.pullSecret], [undefined, 'issuer', undefined]);
+});
+
+test('a file says where pods run: it is checked with positions, stored, and taken back', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'rs-pods-'));
+  try {
+    const file = path.join(folder, 'pods.yaml');
+    await writeFile(
+      file,
+      [
+        'server: { node_selector: { pool: system }, requests: { cpu: 1 } }',
+        'workers:',
+        '  tolerations: [{ key: spot, operator: Exists }]',
+        '  labels: { team: research }',
+      ].join('\n'),
+    );
+    const installed = await read(['--pods', file]);
+    assert.deepEqual(installed.pods, {
+      server: { node_selector: { pool: 'system' }, requests: { cpu: '1' } },
+      workers: { tolerations: [{ key: 'spot', operator: 'Exists' }], labels: { team: 'research' } },
+    });
+    assert.deepEqual((await read(['--port', '9000'], installed)).pods, installed.pods);
+    assert.equal((await read(['--pods', 'none'], installed)).pods, undefined);
+    await writeFile(
+      file,
+      [
+        'server: { node_selecter: { pool: x } }',
+        'workers:',
+        '  labels: { app.kubernetes.io/name: mine, ok: "not a label!" }',
+        '  grace_seconds: 3',
+        'tools: {}',
+      ].join('\n'),
+    );
+    await assert.rejects(read(['--pods', file]), (error) => {
+      assert.ok(StudioError.is(error, 'config'), String(error));
+      const lines = error.message.split('\n').map((line) => line.replace(folder, ''));
+      assert.deepEqual(
+        lines.map((line) => /^\/pods\.yaml:(\d+):\d+: .* — ./.exec(line)?.[1]),
+        ['1', '3', '3', '4', '5'],
+        lines.join('\n'),
+      );
+      assert.match(error.message, /node_selector/);
+      assert.match(error.message, /the label `app\.kubernetes\.io\/name` is set by Rollout Studio/);
+      return true;
+    });
+    await assert.rejects(read(['--pods', path.join(folder, 'none.yaml')]), { code: 'not_found' });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
 });
 
 test('impossible values are refused with their option', async () => {

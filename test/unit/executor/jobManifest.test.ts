@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batchConfigMap, batchJob, batchSecret, type JobPlan } from '../../../src/executor/kubernetes/jobManifest.ts';
+import { withDefaults } from '../../../src/executor/kubernetes/podResources.ts';
 import { sidecarVariables } from '../../../src/executor/kubernetes/sidecarSecrets.ts';
 
 interface Manifest {
@@ -19,7 +20,7 @@ interface Manifest {
       rules: { action: string; onExitCodes?: { values: number[] }; onPodConditions?: { type: string }[] }[];
     };
     template: {
-      metadata: { labels: Record<string, string> };
+      metadata: { labels: Record<string, string>; annotations: Record<string, string> };
       spec: Record<string, unknown> & {
         containers: Record<string, unknown>[];
         initContainers?: Record<string, unknown>[];
@@ -82,8 +83,9 @@ describe('the Job of a batch', () => {
           `${rule.action} ` +
           (rule.onExitCodes?.values.join(',') ?? rule.onPodConditions?.map(({ type }) => type).join(',') ?? ''),
       );
-    assert.deepEqual(rules('shared'), ['Ignore DisruptionTarget', 'FailJob 2']);
-    assert.deepEqual(rules('pod'), ['Ignore DisruptionTarget', 'FailIndex 2']);
+    // 4: the worker was told to stop, and handed its rollouts over.
+    assert.deepEqual(rules('shared'), ['Ignore DisruptionTarget', 'Ignore 4', 'FailJob 2']);
+    assert.deepEqual(rules('pod'), ['Ignore DisruptionTarget', 'Ignore 4', 'FailIndex 2']);
   });
 
   it('runs pods without permissions, as a plain user, with private volumes', () => {
@@ -116,8 +118,8 @@ describe('the Job of a batch', () => {
       ['tmp', { sizeLimit: '4Gi' }],
       ['programs', { sizeLimit: '256Mi' }],
       ['socket', { sizeLimit: '1Mi' }],
-      ['work', { sizeLimit: '16Gi' }],
-      ['tools', { sizeLimit: '16Gi' }],
+      ['work', { sizeLimit: '7Gi' }],
+      ['tools', { sizeLimit: '7Gi' }],
       ['tools-tmp', { sizeLimit: '4Gi' }],
     ]);
     assert.deepEqual(
@@ -131,7 +133,7 @@ describe('the Job of a batch', () => {
     );
     assert.deepEqual(
       (worker['env'] as { name: string }[]).map(({ name }) => name),
-      ['POD_NAME', 'POD_UID', 'HOME', 'TMPDIR', 'MALLOC_ARENA_MAX'],
+      ['POD_NAME', 'POD_UID', 'POD_GRACE_SECONDS', 'HOME', 'TMPDIR', 'MALLOC_ARENA_MAX'],
     );
     assert.ok(
       spec.volumes.some(
@@ -191,12 +193,16 @@ describe('the Job of a batch', () => {
     const pod = spec.template.spec;
     assert.deepEqual(
       [pod.containers[0]?.['image'], pod.containers[0]?.['imagePullPolicy'], pod.containers[0]?.['resources']],
-      ['mine:1', 'Never', { requests: { cpu: '50m', memory: '64Mi' }, limits: { memory: '2Gi' } }],
+      [
+        'mine:1',
+        'Never',
+        { requests: { cpu: '50m', memory: '64Mi', 'ephemeral-storage': '128Mi' }, limits: { memory: '2Gi' } },
+      ],
     );
     const tools = pod.initContainers?.at(-1);
     assert.deepEqual(
       [tools?.['image'], tools?.['imagePullPolicy'], tools?.['resources']],
-      ['mine:1', 'Never', { requests: { cpu: '1' }, limits: { memory: '2Gi' } }],
+      ['mine:1', 'Never', { requests: { cpu: '1', 'ephemeral-storage': '512Mi' }, limits: { memory: '2Gi' } }],
     );
     assert.deepEqual(
       [pod['nodeSelector'], pod['tolerations'], pod['priorityClassName'], pod['serviceAccountName']],
@@ -205,6 +211,81 @@ describe('the Job of a batch', () => {
     assert.equal(metadata.labels['kueue.x-k8s.io/queue-name'], 'team-a');
     assert.equal(spec.template.metadata.labels['kueue.x-k8s.io/queue-name'], undefined);
     assert.deepEqual([spec.suspend, spec.backoffLimitPerIndex], [true, 0]);
+  });
+
+  it('requests and limits what its rollouts need, as far as nobody says otherwise', () => {
+    const resources = (pods: JobPlan['pods'], slots: number) => {
+      const { containers, initContainers } = job({ pods, sizing: { ...PLAN.sizing, slots } }).spec.template.spec;
+      return [containers[0]?.['resources'], initContainers?.at(-1)?.['resources']];
+    };
+    assert.deepEqual(resources({}, 1), [
+      { requests: { cpu: '55m', memory: '136Mi', 'ephemeral-storage': '128Mi' }, limits: { memory: '1056Mi' } },
+      { requests: { cpu: '125m', memory: '160Mi', 'ephemeral-storage': '288Mi' }, limits: { memory: '4352Mi' } },
+    ]);
+    assert.deepEqual(resources({}, 32), [
+      { requests: { cpu: '210m', memory: '384Mi', 'ephemeral-storage': '128Mi' }, limits: { memory: '2Gi' } },
+      { requests: { cpu: '900m', memory: '1152Mi', 'ephemeral-storage': '1280Mi' }, limits: { memory: '12Gi' } },
+    ]);
+    // A request of a resource leaves it without a limit, and the other way round.
+    assert.deepEqual(resources({ requests: { memory: '100Gi' }, limits: { cpu: '20m' } }, 1)[1], {
+      requests: { memory: '100Gi', 'ephemeral-storage': '288Mi' },
+      limits: { cpu: '20m' },
+    });
+  });
+
+  it('has the settings of the installation, which its own replace key by key', () => {
+    const defaults = {
+      tolerations: [{ key: 'spot', operator: 'Exists' as const }],
+      node_selector: { pool: 'batch' },
+      labels: { team: 'a', cost: '1' },
+      annotations: { 'example.org/owner': 'a' },
+      image_pull_secrets: ['registry'],
+      requests: { cpu: '1', memory: '1Gi' },
+      grace_seconds: 120,
+    };
+    const own = { node_selector: { pool: 'mine' }, labels: { team: 'b' }, requests: { cpu: '2' } };
+    const { metadata, spec } = job({ pods: withDefaults(own, defaults) }).spec.template;
+    assert.deepEqual(
+      [spec['tolerations'], spec['nodeSelector'], spec['imagePullSecrets'], spec['terminationGracePeriodSeconds']],
+      [defaults.tolerations, { pool: 'mine' }, undefined, 120],
+    );
+    assert.deepEqual(
+      [metadata.labels['team'], metadata.labels['cost'], metadata.annotations['example.org/owner']],
+      ['b', '1', 'a'],
+    );
+    assert.deepEqual(withDefaults(own, defaults).requests, { cpu: '2', memory: '1Gi' });
+    assert.deepEqual(withDefaults(own), own);
+    assert.equal(
+      (spec.containers[0]?.['env'] as { name: string; value?: string }[]).find(
+        ({ name }) => name === 'POD_GRACE_SECONDS',
+      )?.value,
+      '120',
+    );
+  });
+
+  it('is spread over nodes and zones, may be evicted, and keeps our labels whatever a batch says', () => {
+    const spread = (pods: JobPlan['pods']): string[] =>
+      (
+        (job({ pods }).spec.template.spec['topologySpreadConstraints'] ?? []) as {
+          topologyKey: string;
+          whenUnsatisfiable: string;
+          labelSelector: { matchLabels: Record<string, string> };
+        }[]
+      ).map(({ topologyKey, whenUnsatisfiable, labelSelector }) => {
+        assert.equal(labelSelector.matchLabels['rollout-studio/batch'], 'b01abc');
+        return `${topologyKey} ${whenUnsatisfiable}`;
+      });
+    const [node, zone] = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'];
+    assert.deepEqual(spread({}), [`${node} ScheduleAnyway`, `${zone} ScheduleAnyway`]);
+    assert.deepEqual(spread({ spread: 'required' }), [`${node} DoNotSchedule`, `${zone} ScheduleAnyway`]);
+    assert.deepEqual(spread({ spread: 'none' }), []);
+    const safe = 'cluster-autoscaler.kubernetes.io/safe-to-evict';
+    assert.equal(job().spec.template.metadata.annotations[safe], 'true');
+    const { metadata } = job({
+      pods: { annotations: { [safe]: 'false' }, labels: { 'rollout-studio/batch': 'other' } },
+    }).spec.template;
+    assert.equal(metadata.annotations[safe], 'false');
+    assert.equal(metadata.labels['rollout-studio/batch'], 'b01abc');
   });
 
   it('makes the worker wait for its sidecars, and passes their variables as secrets', () => {

@@ -134,6 +134,21 @@ describe('podEnd', () => {
     assert.equal(end(pod(worker({ running: {} }, { phase: 'Running' }))), undefined);
     assert.equal(end(pod(worker({ running: {} }, { phase: 'Running' }), { deleted: true })), undefined);
   });
+  it('is no failure if its worker handed its rollouts over, and says why it had to', () => {
+    const handedOver = worker({ terminated: { exitCode: 4 } }, disrupted('EvictionByEvictionAPI'));
+    const found = podEnd(pod(handedOver, { deleted: true }));
+    assert.deepEqual([found?.isClean, found?.isNews], [true, true]);
+    assert.equal(
+      end(pod(handedOver, { deleted: true })),
+      'pod_handover: Pod p-1 was evicted, as when a node is drained, on node n1 (EvictionByEvictionAPI): because. ' +
+        'It handed its rollouts over.',
+    );
+    assert.equal(
+      end(pod(worker({ terminated: { exitCode: 4 } })), true),
+      'pod_handover: Pod p-1 was deleted. It handed its rollouts over.',
+    );
+  });
+
   it('reports the most specific cause', () => {
     assert.equal(podEnd(pod(worker({ terminated: { exitCode: 0 } })))?.isClean, true);
     assert.match(

@@ -42,7 +42,7 @@ const BATCH_OBJECTS: readonly Validation[] = [
 const POD = 'object.spec.template.spec';
 const each = (condition: string): string => `variables.containers.all(container, ${condition})`;
 
-const JOB_PODS: readonly Validation[] = [
+const jobPods = (account: string): readonly Validation[] => [
   {
     expression:
       `!has(${POD}.volumes) || ${POD}.volumes.all(volume, has(volume.emptyDir)` +
@@ -62,7 +62,7 @@ const JOB_PODS: readonly Validation[] = [
     expression:
       `has(${POD}.automountServiceAccountToken) && !${POD}.automountServiceAccountToken && ` +
       `!has(${POD}.imagePullSecrets) && has(${POD}.serviceAccountName) && ` +
-      `${POD}.serviceAccountName != '${NAMES.server}'`,
+      `${POD}.serviceAccountName != '${account}'`,
     message: 'Pods of a batch have no account token.',
   },
   {
@@ -81,11 +81,15 @@ const JOB_PODS: readonly Validation[] = [
   },
 ];
 
-/** Returns the policies and their bindings, which belong to the cluster, not to the namespace. */
-export function admissionPolicies(namespace: string): KubeObject[] {
+/**
+ * Returns the policies and their bindings, which belong to the cluster, not to the namespace. `account`: that of the
+ * server.
+ */
+export function admissionPolicies(namespace: string, account: string): KubeObject[] {
   const names = admissionNames(namespace);
   return [
     ...policy(names.objects, namespace, {
+      account,
       rules: [
         { apiGroups: ['batch'], resources: ['jobs'], operations: CHANGES },
         { apiGroups: [''], resources: ['secrets', 'configmaps'], operations: CHANGES },
@@ -95,6 +99,7 @@ export function admissionPolicies(namespace: string): KubeObject[] {
       validations: BATCH_OBJECTS,
     }),
     ...policy(names.pods, namespace, {
+      account,
       // The template of a Job never changes.
       rules: [{ apiGroups: ['batch'], resources: ['jobs'], operations: ['CREATE'] }],
       variables: [
@@ -109,7 +114,7 @@ export function admissionPolicies(namespace: string): KubeObject[] {
           expression: `${POD}.containers + (has(${POD}.initContainers) ? ${POD}.initContainers : [])`,
         },
       ],
-      validations: JOB_PODS,
+      validations: jobPods(account),
     }),
   ];
 }
@@ -123,10 +128,12 @@ function policy(
   name: string,
   namespace: string,
   {
+    account,
     rules,
     variables,
     validations,
   }: {
+    readonly account: string;
     readonly rules: readonly Rule[];
     readonly variables?: readonly { readonly name: string; readonly expression: string }[];
     readonly validations: readonly Validation[];
@@ -147,7 +154,7 @@ function policy(
         matchConditions: [
           {
             name: 'is-the-server',
-            expression: `request.userInfo.username == 'system:serviceaccount:${namespace}:${NAMES.server}'`,
+            expression: `request.userInfo.username == 'system:serviceaccount:${namespace}:${account}'`,
           },
         ],
         ...(variables === undefined ? {} : { variables }),

@@ -9,8 +9,9 @@ import { optionsMap } from '../stored.ts';
 import { admissionPolicies } from './admission.ts';
 import { identityBindings } from './identities.ts';
 import { networkPolicies } from './network.ts';
+import { disruptionBudget } from './pods.ts';
 import { programMaps } from './programs.ts';
-import { rights } from './rights.ts';
+import { rights, serverAccount } from './rights.ts';
 import { serverDeployment, serverService } from './server.ts';
 import { vllm } from './vllm.ts';
 import { claimOf } from './volumes.ts';
@@ -21,7 +22,7 @@ export function manifests(options: InstallOptions, archive: Archive, namespace: 
   return [
     ...rights(options, namespace),
     ...identityBindings(namespace),
-    ...admissionPolicies(namespace),
+    ...admissionPolicies(namespace, serverAccount(options)),
     ...networkPolicies(options, namespace),
     ...(programs?.objects ?? []),
     optionsMap(options, namespace),
@@ -34,6 +35,8 @@ export function manifests(options: InstallOptions, archive: Archive, namespace: 
     ),
     serverService(options, namespace),
     serverDeployment(options, programs, namespace),
+    // A server with a store of its own is alone.
+    ...(parseStorage(options.storage).kind === 'postgres' ? [disruptionBudget('server', namespace)] : []),
     ...(options.vllm === undefined ? [] : vllm(options.vllm, options, namespace)),
   ];
 }

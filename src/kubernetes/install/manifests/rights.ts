@@ -25,14 +25,27 @@ export const RULES = [
 /** Returns the accounts of the server and of the workers, which have no rights, and the server's Role and binding. */
 export function rights(options: InstallOptions, namespace: string): KubeObject[] {
   const place: Place = { namespace, component: 'server' };
-  const pull = options.pullSecret === undefined ? {} : { imagePullSecrets: [{ name: options.pullSecret }] };
+  const { workers } = options.pods ?? {};
+  // Pods of batches name no Secrets: their account has those of registries.
+  const pull = (more: readonly string[] = []): Readonly<Record<string, unknown>> => {
+    const names = [...new Set([...(options.pullSecret === undefined ? [] : [options.pullSecret]), ...more])];
+    return names.length === 0 ? {} : { imagePullSecrets: names.map((name) => ({ name })) };
+  };
   return [
-    object('ServiceAccount', NAMES.server, place, pull),
-    object('ServiceAccount', NAMES.worker, place, { ...pull, automountServiceAccountToken: false }),
+    object('ServiceAccount', NAMES.server, place, pull()),
+    object('ServiceAccount', NAMES.worker, place, {
+      ...pull(workers?.image_pull_secrets),
+      automountServiceAccountToken: false,
+    }),
     object('Role', NAMES.server, place, { rules: RULES }),
     object('RoleBinding', NAMES.server, place, {
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: NAMES.server },
-      subjects: [{ kind: 'ServiceAccount', name: NAMES.server, namespace }],
+      subjects: [{ kind: 'ServiceAccount', name: serverAccount(options), namespace }],
     }),
   ];
+}
+
+/** Returns the account that the server runs as. */
+export function serverAccount({ pods }: InstallOptions): string {
+  return pods?.server?.service_account ?? NAMES.server;
 }

@@ -14,13 +14,15 @@ import {
   TOKEN_KEYS,
   TOKENS_VOLUME,
   VERSION_ANNOTATION,
+  WORKERS_VARIABLE,
 } from '../../names.ts';
 import { CONTAINER_SECURITY, POD_SECURITY, SECRET_MODE } from '../../security/podSecurity.ts';
 import type { InstallOptions } from '../options.ts';
 import { parseStorage } from '../storage.ts';
 import { object, type Place } from './object.ts';
-import { fieldEnv, folderOwner, secretEnv } from './pods.ts';
+import { fieldEnv, folderOwner, placed, pullSecrets, secretEnv } from './pods.ts';
 import type { ProgramMaps } from './programs.ts';
+import { serverAccount } from './rights.ts';
 import { dataVolume } from './volumes.ts';
 
 const PROGRAMS = '/rollout/programs';
@@ -41,6 +43,7 @@ type ServerPrograms = Pick<ProgramMaps, 'sources' | 'sha'> | undefined;
 
 export function serverDeployment(options: InstallOptions, programs: ServerPrograms, namespace: string): KubeObject {
   const selected = labels('server');
+  const { server: pods = {} } = options.pods ?? {};
   const spec = podSpec(options, programs, namespace);
   const sqlite = parseStorage(options.storage).kind !== 'postgres';
   return object('Deployment', NAMES.server, at(namespace), {
@@ -55,8 +58,12 @@ export function serverDeployment(options: InstallOptions, programs: ServerProgra
       selector: { matchLabels: selected },
       template: {
         metadata: {
-          labels: selected,
-          annotations: { [VERSION_ANNOTATION]: serverVersion(options, programs?.sha), ...scraped(options.port) },
+          labels: { ...pods.labels, ...selected },
+          annotations: {
+            ...pods.annotations,
+            [VERSION_ANNOTATION]: serverVersion(options, programs?.sha),
+            ...scraped(options.port),
+          },
         },
         spec,
       },
@@ -98,9 +105,12 @@ function podSpec(
   namespace: string,
 ): Readonly<Record<string, unknown>> {
   const storage = parseStorage(options.storage);
+  const { server: pods = {} } = options.pods ?? {};
   const store = dataVolume('store', storage, NAMES.volume, options.storageSize);
   return {
-    serviceAccountName: NAMES.server,
+    serviceAccountName: serverAccount(options),
+    ...(pods.image_pull_secrets === undefined ? {} : pullSecrets(options.pullSecret, ...pods.image_pull_secrets)),
+    ...placed('server', pods),
     automountServiceAccountToken: true,
     enableServiceLinks: false,
     terminationGracePeriodSeconds: GRACE_SECONDS,
@@ -141,6 +151,7 @@ function container(
   folder: boolean,
 ): Readonly<Record<string, unknown>> {
   const storage = parseStorage(options.storage);
+  const { server: pods = {}, workers } = options.pods ?? {};
   const probe = (path: string) => ({ httpGet: { path, port: SERVER_PORT_NAME }, timeoutSeconds: 5 });
   return {
     name: 'server',
@@ -187,6 +198,7 @@ function container(
       fieldEnv('ROLLOUT_POD', 'metadata.name'),
       { name: 'ROLLOUT_IMAGE', value: options.image },
       { name: 'ROLLOUT_PULL_POLICY', value: options.pullPolicy },
+      ...(workers === undefined ? [] : [{ name: WORKERS_VARIABLE, value: canonicalJson(workers) }]),
       ...(sha === undefined ? [{ name: 'ROLLOUT_PROGRAMS', value: options.programs }] : []),
       { name: 'HOME', value: WORK },
       { name: 'TMPDIR', value: WORK },
@@ -198,7 +210,10 @@ function container(
       { name: TLS_PORT_NAME, containerPort: options.tlsPort, protocol: 'TCP' },
     ],
     // Without a memory request, the limit is the request.
-    resources: { requests: { cpu: '250m' }, limits: { memory: options.memory } },
+    resources: {
+      requests: { cpu: '250m', ...pods.requests },
+      limits: { memory: options.memory, ...pods.limits },
+    },
     securityContext: CONTAINER_SECURITY,
     startupProbe: { ...probe('/healthz'), periodSeconds: 1, failureThreshold: 120 },
     livenessProbe: { ...probe('/healthz'), periodSeconds: 10, failureThreshold: 6 },

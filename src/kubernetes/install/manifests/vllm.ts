@@ -1,12 +1,13 @@
 /** Builds a model that vLLM serves next to the server: one pod per replica, each found by the headless Service. */
 
+import type { Placement } from '../../../config/schema/placement.ts';
 import type { KubeObject } from '../../access/objects.ts';
 import { labels, NAMES } from '../../names.ts';
 import { CONTAINER_SECURITY, POD_SECURITY } from '../../security/podSecurity.ts';
 import type { InstallOptions, VllmOptions } from '../options.ts';
 import { parseStorage } from '../storage.ts';
 import { object, type Place } from './object.ts';
-import { folderOwner, secretEnv } from './pods.ts';
+import { disruptionBudget, folderOwner, placed, pullSecrets, secretEnv } from './pods.ts';
 import { modelArguments } from './vllmModels.ts';
 import { claimOf, dataVolume } from './volumes.ts';
 
@@ -22,6 +23,7 @@ const START_SECONDS = 3600;
 export function vllm(options: VllmOptions, installed: InstallOptions, namespace: string): KubeObject[] {
   const place: Place = { namespace, component: 'vllm' };
   const selected = labels('vllm');
+  const { vllm: pods = {} } = installed.pods ?? {};
   const cache = parseStorage(options.cache);
   return [
     ...claimOf(NAMES.cache, cache, options.cacheSize, place, options.replicas > 1 ? 'ReadWriteMany' : 'ReadWriteOnce'),
@@ -32,9 +34,16 @@ export function vllm(options: VllmOptions, installed: InstallOptions, namespace:
         // The GPUs of the old pod are free only after it has ended.
         strategy: { type: 'Recreate' },
         selector: { matchLabels: selected },
-        template: { metadata: { labels: selected }, spec: podSpec(options, installed) },
+        template: {
+          metadata: {
+            labels: { ...pods.labels, ...selected },
+            ...(pods.annotations === undefined ? {} : { annotations: pods.annotations }),
+          },
+          spec: podSpec(options, installed, pods),
+        },
       },
     }),
+    disruptionBudget('vllm', namespace),
     object('Service', NAMES.vllm, place, {
       spec: {
         clusterIP: 'None',
@@ -50,9 +59,15 @@ export function vllmUrl(namespace: string): string {
   return `http://${NAMES.vllm}.${namespace}.svc:${VLLM_PORT}/v1`;
 }
 
-function podSpec(options: VllmOptions, { image, pullPolicy }: InstallOptions): Readonly<Record<string, unknown>> {
+function podSpec(
+  options: VllmOptions,
+  { image, pullPolicy, pullSecret }: InstallOptions,
+  pods: Placement,
+): Readonly<Record<string, unknown>> {
   const cache = parseStorage(options.cache);
   return {
+    ...(pods.service_account === undefined ? {} : { serviceAccountName: pods.service_account }),
+    ...pullSecrets(pullSecret, ...(pods.image_pull_secrets ?? [])),
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     affinity: {
@@ -64,20 +79,25 @@ function podSpec(options: VllmOptions, { image, pullPolicy }: InstallOptions): R
         },
       },
     },
-    tolerations: [{ key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule' }],
+    ...placed('vllm', pods, [{ key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule' }]),
     securityContext: POD_SECURITY,
     ...(cache.kind === 'hostPath' ? { initContainers: [folderOwner(image, pullPolicy, 'cache', CACHE)] } : {}),
-    containers: [container(options)],
+    containers: [container(options, pods)],
     volumes: [
       // The processes of one replica communicate through shared memory.
-      { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: `${Math.max(2, 2 * options.gpus)}Gi` } },
+      { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: `${sharedMemory(options)}Gi` } },
       dataVolume('cache', cache, NAMES.cache, options.cacheSize),
       { name: 'work', emptyDir: { sizeLimit: WORK_LIMIT } },
     ],
   };
 }
 
-function container(options: VllmOptions): Readonly<Record<string, unknown>> {
+/** GiB that the processes of a replica share: they exchange tensors. It counts as memory of the pod. */
+function sharedMemory({ gpus }: VllmOptions): number {
+  return 2 * gpus;
+}
+
+function container(options: VllmOptions, pods: Placement): Readonly<Record<string, unknown>> {
   const probe = { httpGet: { path: '/health', port: 'http' }, timeoutSeconds: 5, periodSeconds: 10 };
   const gpus = { 'nvidia.com/gpu': String(options.gpus) };
   return {
@@ -112,7 +132,16 @@ function container(options: VllmOptions): Readonly<Record<string, unknown>> {
       ...(options.tokenSecret === undefined ? [] : [secretEnv('HF_TOKEN', options.tokenSecret, 'token')]),
     ],
     ports: [{ name: 'http', containerPort: VLLM_PORT, protocol: 'TCP' }],
-    resources: { requests: gpus, limits: gpus },
+    resources: {
+      // Weights pass through memory on their way to the GPUs, and each GPU has a process of its own.
+      requests: {
+        cpu: String(4 * options.gpus),
+        memory: `${16 * options.gpus + sharedMemory(options)}Gi`,
+        ...pods.requests,
+        ...gpus,
+      },
+      limits: { ...pods.limits, ...gpus },
+    },
     securityContext: CONTAINER_SECURITY,
     startupProbe: { ...probe, failureThreshold: START_SECONDS / probe.periodSeconds },
     livenessProbe: { ...probe, failureThreshold: 6 },

@@ -28,8 +28,14 @@ const PORT = { ...COUNT, maximum: 65_535 };
 /** Marks are unlikely texts and numbers that builders of objects take for values. */
 const TEXTS = [
   ...['image', 'pullPolicy', 'pullSecret', 'tokensSecret', 'authoritySecret', 'advertise', 'storageSize', 'memory'],
-  ...['vllm.image', 'vllm.tokenSecret', 'vllm.cacheSize'],
+  ...['vllm.image', 'vllm.tokenSecret', 'vllm.cacheSize', 'pods.server.priority_class', 'pods.vllm.priority_class'],
 ];
+/** Objects and lists that become a field of a pod as they are. */
+const WHOLES: Readonly<Record<string, Value['schema']>> = {
+  'pods.server.node_selector': { type: 'object', additionalProperties: { type: 'string' } },
+  'pods.server.tolerations': { type: 'array', items: { type: 'object' } },
+  'pods.vllm.node_selector': { type: 'object', additionalProperties: { type: 'string' } },
+};
 const COUNTS = ['vllm.queue', 'replicas', 'vllm.replicas'];
 const PORTS = ['port', 'tlsPort'];
 const FIRST_NUMBER = 61_741;
@@ -105,14 +111,19 @@ function valuesOf(options: InstallOptions, plain: JsonObject): Value[] {
     ...TEXTS.flatMap((name) =>
       value(
         name,
-        `mark-of-${name.replace('.', '-').toLowerCase()}`,
+        markOf(name),
         name === 'pullPolicy' ? { enum: installOptions.shape.pullPolicy.unwrap().options } : TEXT,
       ),
     ),
+    ...Object.entries(WHOLES).flatMap(([name, schema]) => value(name, markOf(name), schema)),
     ...[...PORTS, ...COUNTS].flatMap((name, index) =>
       value(name, FIRST_NUMBER + index, PORTS.includes(name) ? PORT : COUNT),
     ),
   ];
+}
+
+function markOf(name: string): string {
+  return `mark-of-${name.replaceAll(/[._]/g, '-').toLowerCase()}`;
 }
 
 /** Replaces marks by expressions. While objects become YAML, a placeholder stands for each scalar with a mark. */

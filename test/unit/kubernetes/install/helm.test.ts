@@ -123,6 +123,17 @@ const everything: InstallInput = {
   replicas: 2,
   otlp: 'http://collector.observability:4318',
   allowEgress: ['0.0.0.0/0:443', 'namespace:models:8000'],
+  pods: {
+    server: {
+      node_selector: { pool: 'system' },
+      tolerations: [{ key: 'system', operator: 'Exists' }],
+      priority_class: 'high',
+      labels: { team: 'research' },
+      requests: { cpu: '2' },
+    },
+    workers: { node_selector: { pool: 'spot' }, annotations: { 'example.org/a': '{{ x }}' }, grace_seconds: 120 },
+    vllm: { node_selector: { pool: 'gpus' }, tolerations: [{ key: 'gpus' }], spread: 'required' },
+  },
   vllm: { model: 'org/model', gpus: 2, tokenSecret: 'hub', toolParser: 'hermes', arguments: ['--max-model-len', '9'] },
 };
 
@@ -147,8 +158,22 @@ describe('a chart', () => {
       replicas: 5,
       tokensSecret: 'others',
       vllm: { image: 'vllm:2', replicas: 3, queue: 64 },
+      pods: {
+        server: { node_selector: { pool: 'b "x"' }, tolerations: [], priority_class: 'low' },
+        vllm: { node_selector: { pool: 'h100' } },
+      },
     };
-    const options = { ...everything, ...values, vllm: { ...everything.vllm, ...values.vllm } } as InstallInput;
+    const { server, vllm } = everything.pods ?? {};
+    const options = {
+      ...everything,
+      ...values,
+      vllm: { ...everything.vllm, ...values.vllm },
+      pods: {
+        ...everything.pods,
+        server: { ...server, ...values.pods.server },
+        vllm: { ...vllm, ...values.pods.vllm },
+      },
+    } as InstallInput;
     assert.deepEqual(objectsOf(chart(everything), 'other', values), installed(options, 'other'));
     assert.notDeepEqual(objectsOf(chart(everything), 'other'), installed(options, 'other'));
   });

@@ -56,6 +56,82 @@ function option(container: Container, name: string): string | undefined {
   return at === -1 ? undefined : container.args[at + 1];
 }
 
+const PODS: NonNullable<InstallInput['pods']> = {
+  server: {
+    node_selector: { pool: 'system' },
+    tolerations: [{ key: 'system', operator: 'Exists' }],
+    priority_class: 'high',
+    labels: { team: 'research' },
+    annotations: { 'example.org/owner': 'research' },
+    service_account: 'cloud',
+    image_pull_secrets: ['mirror'],
+    spread: 'required',
+    requests: { cpu: '2' },
+    limits: { memory: '8Gi' },
+  },
+  workers: { tolerations: [{ key: 'spot', operator: 'Exists' }], image_pull_secrets: ['mirror'], grace_seconds: 120 },
+  vllm: { tolerations: [{ key: 'gpus', operator: 'Exists' }], requests: { memory: '200Gi' }, spread: 'none' },
+};
+
+describe('pods of an installation', () => {
+  const objects = create({ pods: PODS, pullSecret: 'registry', storage: 'postgres:db', vllm: { model: 'org/model' } });
+
+  test('are placed as their file says', () => {
+    const { metadata, spec } = specOf(objects).template;
+    assert.equal(metadata.labels['team'], 'research');
+    assert.equal(metadata.annotations?.['example.org/owner'], 'research');
+    assert.deepEqual(
+      [spec['nodeSelector'], spec['tolerations'], spec['priorityClassName'], spec['imagePullSecrets']],
+      [{ pool: 'system' }, [{ key: 'system', operator: 'Exists' }], 'high', [{ name: 'registry' }, { name: 'mirror' }]],
+    );
+    assert.deepEqual(spec.containers[0]['resources'], { requests: { cpu: '2' }, limits: { memory: '8Gi' } });
+    assert.deepEqual(specOf(objects).selector.matchLabels['team'], undefined, 'selectors never change');
+    const vllm = specOf(objects, 'rollout-studio-vllm').template.spec;
+    assert.deepEqual(vllm['tolerations'], [
+      { key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule' },
+      { key: 'gpus', operator: 'Exists' },
+    ]);
+    assert.deepEqual((vllm.containers[0]['resources'] as { requests: unknown }).requests, {
+      cpu: '4',
+      memory: '200Gi',
+      'nvidia.com/gpu': '1',
+    });
+    assert.equal(vllm['topologySpreadConstraints'], undefined);
+  });
+
+  test('of batches get what the file says for workers', () => {
+    const workers = specOf(objects).template.spec.containers[0].env.find(({ name }) => name === 'ROLLOUT_WORKERS');
+    assert.deepEqual(JSON.parse(workers?.value ?? ''), PODS.workers);
+    assert.deepEqual(find(objects, 'ServiceAccount', 'rollout-studio-worker')['imagePullSecrets'], [
+      { name: 'registry' },
+      { name: 'mirror' },
+    ]);
+  });
+
+  test('of the server run as the account that has its rights, and is confined', () => {
+    assert.equal(specOf(objects).template.spec['serviceAccountName'], 'cloud');
+    assert.deepEqual(find(objects, 'RoleBinding')['subjects'], [
+      { kind: 'ServiceAccount', name: 'cloud', namespace: 'team' },
+    ]);
+    const policies = objects.filter(({ kind }) => kind === 'ValidatingAdmissionPolicy');
+    assert.equal(policies.length, 2);
+    for (const policy of policies) assert.match(JSON.stringify(policy), /system:serviceaccount:team:cloud'/);
+  });
+
+  test('are drained one at a time, and never stop a drain', () => {
+    const budgets = (input: InstallInput): string[] =>
+      create(input).flatMap((object) => (object.kind === 'PodDisruptionBudget' ? [object.metadata.name] : []));
+    assert.deepEqual(budgets({}), []);
+    assert.deepEqual(budgets({ storage: 'postgres:db', replicas: 2 }), ['rollout-studio']);
+    assert.deepEqual(budgets({ vllm: { model: 'm' } }), ['rollout-studio-vllm']);
+    assert.deepEqual(find(objects, 'PodDisruptionBudget')['spec'], {
+      maxUnavailable: 1,
+      unhealthyPodEvictionPolicy: 'AlwaysAllow',
+      selector: { matchLabels: specOf(objects).selector.matchLabels },
+    });
+  });
+});
+
 describe('an installation', () => {
   const objects = create({ vllm: { model: 'org/model' } });
 
@@ -322,7 +398,7 @@ describe('a model', () => {
     const [container] = spec.containers;
     assert.equal(replicas, 2);
     assert.deepEqual(container['resources'], {
-      requests: { 'nvidia.com/gpu': '4' },
+      requests: { cpu: '16', memory: '72Gi', 'nvidia.com/gpu': '4' },
       limits: { 'nvidia.com/gpu': '4' },
     });
     assert.deepEqual(container.command, ['vllm', 'serve', 'org/model']);

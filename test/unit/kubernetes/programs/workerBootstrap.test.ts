@@ -153,7 +153,10 @@ describe('the bootstrap of a worker pod', () => {
       pod: 'uid-1',
       work: path.join(work, 'rollouts'),
       interrupted_exit: 3,
-      stop_seconds: 10,
+      handed_over_exit: 4,
+      // The grace period of pods of older Jobs is 15 s.
+      handover_seconds: 7,
+      stop_seconds: 5,
     });
   });
 
