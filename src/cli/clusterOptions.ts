@@ -104,10 +104,26 @@ export const INSTALL_OPTIONS = {
   'vllm-cache': {
     type: 'string',
     value: 'STORAGE',
-    text: 'where weights are cached: pvc[:CLASS], hostPath:/FOLDER, emptyDir (emptyDir)',
+    text: 'where weights are cached: pvc[:CLASS], claim:NAME (an existing one), hostPath:/FOLDER, emptyDir (emptyDir)',
   },
   'vllm-cache-size': { type: 'string', value: 'SIZE', text: 'size of the weight cache’s volume claim (200Gi)' },
   'vllm-token-secret': { type: 'string', value: 'SECRET', text: 'Secret whose key `token` holds the API key' },
+  'vllm-api-key-secret': {
+    type: 'string',
+    value: 'SECRET',
+    text: 'Secret whose key `api-key` every call must have; `none` removes it',
+  },
+  'vllm-lora': {
+    type: 'string',
+    value: 'NAME=PATH',
+    multiple: true,
+    text: 'LoRA adapter that batches use as the model NAME; repeatable; `none` takes all back',
+  },
+  'vllm-upgrade': {
+    type: 'string',
+    value: 'HOW',
+    text: 'how replicas are replaced, one at a time: in_place, or surge if there are GPUs to spare (in_place)',
+  },
   'vllm-argument': {
     type: 'string',
     value: 'ARGUMENT',
@@ -173,6 +189,7 @@ export async function readInstallOptions(
 function readVllm(commandLine: CommandLine, installed: InstallOptions | undefined): VllmInput | 'none' | undefined {
   const model = textOption(commandLine, 'vllm');
   const products = textOptions(commandLine, 'vllm-product');
+  const loras = textOptions(commandLine, 'vllm-lora');
   const vllmArguments = textOptions(commandLine, 'vllm-argument');
   const rest = present<Partial<VllmInput>>({
     gpus: numberOption(commandLine, 'vllm-gpus', 1),
@@ -186,11 +203,20 @@ function readVllm(commandLine: CommandLine, installed: InstallOptions | undefine
     cache: textOption(commandLine, 'vllm-cache'),
     cacheSize: textOption(commandLine, 'vllm-cache-size'),
     tokenSecret: textOption(commandLine, 'vllm-token-secret'),
+    apiKeySecret: textOption(commandLine, 'vllm-api-key-secret'),
+    loras: loras.length === 0 ? undefined : loras.filter((lora) => lora !== 'none'),
+    // `resolveOptions` validates it.
+    upgrade: textOption(commandLine, 'vllm-upgrade') as VllmInput['upgrade'],
   });
   if (model === 'none') return 'none';
   const servedModel = model ?? installed?.vllm?.model;
   if (servedModel !== undefined && (model !== undefined || Object.keys(rest).length > 0))
-    return { ...installed?.vllm, ...rest, model: servedModel };
+    return {
+      ...installed?.vllm,
+      ...rest,
+      ...(rest.apiKeySecret === 'none' ? { apiKeySecret: undefined } : {}),
+      model: servedModel,
+    };
   if (Object.keys(rest).length > 0)
     throw new StudioError('usage', 'The --vllm-… options require a model. Name it with --vllm MODEL.');
   return undefined;

@@ -47,11 +47,20 @@ const vllmOptions = z.object({
   queue: oneOrMore.default(512),
   /** Where weights are kept. */
   cache: storage
-    .refine((text) => !text.startsWith('postgres'), 'expected a folder: pvc[:CLASS], hostPath:/FOLDER, or emptyDir')
+    .refine(
+      (text) => !text.startsWith('postgres'),
+      'expected a folder: pvc[:CLASS], claim:NAME, hostPath:/FOLDER, or emptyDir',
+    )
     .default('emptyDir'),
   cacheSize: quantity.default('200Gi'),
   /** Secret whose key `token` gives access to models that are not public. */
   tokenSecret: z.string().optional(),
+  /** Secret whose key `api-key` every call must have. */
+  apiKeySecret: secretName.optional(),
+  /** LoRA adapters, each with its name: `NAME=PATH`, where PATH is on the hub, or a folder in the image or cache. */
+  loras: z.array(z.string().regex(/^[\w.-]+=\S+$/, 'an adapter like NAME=PATH')).default([]),
+  /** How an upgrade replaces replicas: each in its place, or with a further one, which needs GPUs to spare. */
+  upgrade: z.enum(['in_place', 'surge']).default('in_place'),
   /** Further arguments of `vllm serve`. */
   arguments: z.array(z.string()).default([]),
 });

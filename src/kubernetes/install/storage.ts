@@ -1,10 +1,13 @@
 /**
- * Where the server in a cluster keeps its data: `pvc[:CLASS]`, `hostPath:/FOLDER`, `emptyDir`, `postgres:SECRET[/KEY]`.
+ * Where the server in a cluster keeps its data: `pvc[:CLASS]`, `claim:NAME`, `hostPath:/FOLDER`, `emptyDir`,
+ * `postgres:SECRET[/KEY]`.
  */
 import { StudioError } from '../../common/errors.ts';
 
 export type Storage =
   | { readonly kind: 'pvc'; readonly storageClass: string | undefined }
+  /** A claim that exists, such as one with weights. */
+  | { readonly kind: 'claim'; readonly claim: string }
   | { readonly kind: 'hostPath'; readonly folder: string }
   | { readonly kind: 'emptyDir' }
   /** `key` of the Secret holds the address of the database. */
@@ -18,6 +21,7 @@ export function parseStorage(text: string): Storage {
   const value = rest.join(':');
   if (kind === 'pvc' && (value === '' || NAME.test(value)))
     return { kind, storageClass: value === '' ? undefined : value };
+  if (kind === 'claim' && NAME.test(value)) return { kind, claim: value };
   if (kind === 'hostPath' && value.startsWith('/')) return { kind, folder: value };
   if (kind === 'emptyDir' && value === '') return { kind };
   if (kind === 'postgres') {
@@ -26,6 +30,7 @@ export function parseStorage(text: string): Storage {
   }
   throw new StudioError(
     'usage',
-    `“${text}” is not a storage. Expected pvc[:CLASS], hostPath:/FOLDER, emptyDir, or postgres:SECRET[/KEY].`,
+    `“${text}” is not a storage. Expected pvc[:CLASS], claim:NAME, hostPath:/FOLDER, emptyDir, or ` +
+      'postgres:SECRET[/KEY].',
   );
 }

@@ -54,6 +54,11 @@ test('a model is changed option by option, and removed with none', async () => {
   assert.deepEqual(more.vllm, { ...installed.vllm, replicas: 2 });
   assert.equal((await read(['--vllm', 'org/two'], more)).vllm?.gpus, 4);
   assert.equal((await read(['--vllm', 'none'], more)).vllm, undefined);
+  const adapters = await read(['--vllm-lora', 'a=/a', '--vllm-lora', 'b=/b', '--vllm-api-key-secret', 'key'], more);
+  assert.deepEqual([adapters.vllm?.loras, adapters.vllm?.apiKeySecret], [['a=/a', 'b=/b'], 'key']);
+  const without = await read(['--vllm-lora', 'none', '--vllm-api-key-secret', 'none'], adapters);
+  assert.deepEqual([without.vllm?.loras, without.vllm?.apiKeySecret], [[], undefined]);
+  await assert.rejects(read(['--vllm', 'm', '--vllm-upgrade', 'fast']), { message: /^--vllm-upgrade: / });
   await assert.rejects(read(['--vllm-gpus', '2']), { code: 'usage', message: /Name it with --vllm MODEL/ });
 });
 

@@ -8,6 +8,7 @@ import type { InstallOptions, VllmOptions } from '../options.ts';
 import { parseStorage } from '../storage.ts';
 import { object, type Place } from './object.ts';
 import { disruptionBudget, folderOwner, placed, pullSecrets, secretEnv } from './pods.ts';
+import { drainHook, VLLM_GRACE_SECONDS } from './vllmDrain.ts';
 import { modelArguments } from './vllmModels.ts';
 import { claimOf, dataVolume } from './volumes.ts';
 
@@ -31,8 +32,14 @@ export function vllm(options: VllmOptions, installed: InstallOptions, namespace:
       spec: {
         replicas: options.replicas,
         revisionHistoryLimit: 2,
-        // The GPUs of the old pod are free only after it has ended.
-        strategy: { type: 'Recreate' },
+        // In place, the GPUs of the old pod are free only after it has ended; the others answer in the meantime.
+        strategy: {
+          type: 'RollingUpdate',
+          rollingUpdate:
+            options.upgrade === 'surge' ? { maxUnavailable: 0, maxSurge: 1 } : { maxUnavailable: 1, maxSurge: 0 },
+        },
+        // A replica that loads is no failure.
+        progressDeadlineSeconds: START_SECONDS + VLLM_GRACE_SECONDS,
         selector: { matchLabels: selected },
         template: {
           metadata: {
@@ -70,6 +77,7 @@ function podSpec(
     ...pullSecrets(pullSecret, ...(pods.image_pull_secrets ?? [])),
     automountServiceAccountToken: false,
     enableServiceLinks: false,
+    terminationGracePeriodSeconds: VLLM_GRACE_SECONDS,
     affinity: {
       nodeAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: {
@@ -115,6 +123,7 @@ function container(options: VllmOptions, pods: Placement): Readonly<Record<strin
         ? []
         : ['--enable-auto-tool-choice', '--tool-call-parser', options.toolParser]),
       ...(options.reasoningParser === undefined ? [] : ['--reasoning-parser', options.reasoningParser]),
+      ...(options.loras.length === 0 ? [] : ['--enable-lora', '--lora-modules', ...options.loras]),
       ...modelArguments(options),
       // Metrics that rollouts show of each call, and a “busy” response instead of an endless queue.
       '--enable-per-request-metrics',
@@ -130,6 +139,7 @@ function container(options: VllmOptions, pods: Placement): Readonly<Record<strin
       { name: 'TMPDIR', value: WORK },
       { name: 'USER', value: 'vllm' },
       ...(options.tokenSecret === undefined ? [] : [secretEnv('HF_TOKEN', options.tokenSecret, 'token')]),
+      ...(options.apiKeySecret === undefined ? [] : [secretEnv('VLLM_API_KEY', options.apiKeySecret, 'api-key')]),
     ],
     ports: [{ name: 'http', containerPort: VLLM_PORT, protocol: 'TCP' }],
     resources: {
@@ -142,6 +152,7 @@ function container(options: VllmOptions, pods: Placement): Readonly<Record<strin
       },
       limits: { ...pods.limits, ...gpus },
     },
+    lifecycle: drainHook(VLLM_PORT),
     securityContext: CONTAINER_SECURITY,
     startupProbe: { ...probe, failureThreshold: START_SECONDS / probe.periodSeconds },
     livenessProbe: { ...probe, failureThreshold: 6 },

@@ -17,6 +17,8 @@ export function dataVolume(
   switch (storage.kind) {
     case 'pvc':
       return { name, persistentVolumeClaim: { claimName: claim } };
+    case 'claim':
+      return { name, persistentVolumeClaim: { claimName: storage.claim } };
     case 'hostPath':
       return { name, hostPath: { path: storage.folder, type: 'DirectoryOrCreate' } };
     case 'emptyDir':

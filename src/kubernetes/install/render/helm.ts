@@ -28,7 +28,8 @@ const PORT = { ...COUNT, maximum: 65_535 };
 /** Marks are unlikely texts and numbers that builders of objects take for values. */
 const TEXTS = [
   ...['image', 'pullPolicy', 'pullSecret', 'tokensSecret', 'authoritySecret', 'advertise', 'storageSize', 'memory'],
-  ...['vllm.image', 'vllm.tokenSecret', 'vllm.cacheSize', 'pods.server.priority_class', 'pods.vllm.priority_class'],
+  ...['vllm.image', 'vllm.tokenSecret', 'vllm.apiKeySecret', 'vllm.cacheSize'],
+  ...['pods.server.priority_class', 'pods.vllm.priority_class'],
 ];
 /** Objects and lists that become a field of a pod as they are. */
 const WHOLES: Readonly<Record<string, Value['schema']>> = {

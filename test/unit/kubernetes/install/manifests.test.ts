@@ -378,6 +378,56 @@ describe('a model', () => {
     assert.doesNotMatch(own, /262144|qwen3/);
   });
 
+  test('has adapters by name, a key from a Secret, and weights that exist on a claim', () => {
+    const objects = create({
+      vllm: {
+        model: '/cache/base',
+        loras: ['sql=/cache/sql', 'chat=/cache/chat'],
+        apiKeySecret: 'key',
+        cache: 'claim:weights',
+      },
+    });
+    const { spec } = specOf(objects, 'rollout-studio-vllm').template;
+    const [container] = spec.containers;
+    const at = container.args.indexOf('--enable-lora');
+    assert.deepEqual(container.args.slice(at, at + 4), [
+      '--enable-lora',
+      '--lora-modules',
+      'sql=/cache/sql',
+      'chat=/cache/chat',
+    ]);
+    assert.deepEqual(container.env.find(({ name }) => name === 'VLLM_API_KEY')?.valueFrom, {
+      secretKeyRef: { name: 'key', key: 'api-key' },
+    });
+    assert.deepEqual(spec.volumes.find(({ name }) => name === 'cache')?.['persistentVolumeClaim'], {
+      claimName: 'weights',
+    });
+    assert.equal(
+      objects.some(({ kind, metadata }) => kind === 'PersistentVolumeClaim' && /vllm/.test(metadata.name)),
+      false,
+    );
+    assert.throws(() => resolveOptions({ vllm: { model: 'm', loras: ['nameless'] } }), /an adapter like NAME=PATH/);
+  });
+
+  test('is upgraded one replica at a time, each after the calls that it answers', () => {
+    const deployed = (upgrade?: 'in_place' | 'surge') =>
+      specOf(
+        create({ vllm: { model: 'm', replicas: 2, ...(upgrade === undefined ? {} : { upgrade }) } }),
+        'rollout-studio-vllm',
+      );
+    const rolling = (unavailable: number, surge: number) => ({
+      type: 'RollingUpdate',
+      rollingUpdate: { maxUnavailable: unavailable, maxSurge: surge },
+    });
+    assert.deepEqual(deployed().strategy, rolling(1, 0), 'its GPUs are free only after it has ended');
+    assert.deepEqual(deployed('surge').strategy, rolling(0, 1));
+    const { spec } = deployed().template;
+    const { preStop } = spec.containers[0]['lifecycle'] as { preStop: { exec: { command: string[] } } };
+    const [lead = 0, limit = 0] = preStop.exec.command.slice(-2).map(Number);
+    assert.ok(Number(spec['terminationGracePeriodSeconds']) > lead + limit);
+    assert.equal(preStop.exec.command.at(-3), 'http://127.0.0.1:8000');
+  });
+
   test('requests GPUs of the nodes that have them, and reports when it is busy', () => {
     const objects = create({
       vllm: {
