@@ -11,6 +11,27 @@ import { steady } from './support/batches.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
 
 const TOKENS = 'tokens-of-others';
+/** Where pods run, as far as all clusters have it. */
+const PODS = `
+server:
+  node_selector: { kubernetes.io/os: linux }
+  tolerations: [{ key: example.org/system, operator: Exists, effect: NoSchedule }]
+  labels: { example.org/team: research }
+  annotations: { example.org/owner: research }
+  image_pull_secrets: [mirror]
+  requests: { cpu: 100m }
+workers:
+  node_selector: { kubernetes.io/os: linux }
+  tolerations: [{ key: example.org/spot, operator: Exists, effect: NoSchedule }]
+  labels: { example.org/team: research }
+  image_pull_secrets: [mirror]
+  limits: { memory: 2Gi }
+  grace_seconds: 40
+vllm:
+  tolerations: [{ key: example.org/gpus, operator: Exists }]
+  spread: required
+  requests: { memory: 64Gi }
+`;
 /** A server starts in some seconds, unless the machine is busy. */
 const START_MS = 300_000;
 
@@ -51,7 +72,13 @@ describe('an installation by kubectl', { timeout: 10 * 60_000 }, () => {
     );
 
   it('has the objects of install, however they are rendered', async () => {
-    const options = [...bench.site.arguments, '--tokens-secret', TOKENS];
+    bench.workspace.write('pods.yaml', PODS);
+    const options = [
+      ...[...bench.site.arguments, '--tokens-secret', TOKENS, '--pods', bench.workspace.path('pods.yaml')],
+      // No node has its GPUs, so its pods stay pending.
+      ...['--vllm', 'org/model', '--vllm-lora', 'sql=/cache/sql', '--vllm-api-key-secret', 'key'],
+      ...['--vllm-cache', 'claim:weights'],
+    ];
     writeFileSync(plain(), await rollout('cluster', 'render', ...options));
     await rollout('cluster', 'render', '--as', 'kustomize', '--out', base(), ...options);
     assert.deepEqual(byName(kubectl('kustomize', base())), byName(readFileSync(plain(), 'utf8')));
@@ -68,11 +95,15 @@ describe('an installation by kubectl', { timeout: 10 * 60_000 }, () => {
     await bench.cluster.create({ ...secret, stringData: { full: 'f'.repeat(64), read: 'r'.repeat(64) } });
     await bench.cluster.create(newAuthoritySecret(bench.namespace));
     kubectl('apply', '-f', plain());
+    const budget = async () => (await bench.cluster.get('PodDisruptionBudget', NAMES.vllm))?.metadata.generation;
+    const before = await budget();
     const again = `${kubectl('apply', '-f', plain())}${kubectl('apply', '-k', base())}`.trim().split('\n');
     assert.deepEqual(
-      again.filter((line) => !line.endsWith(' unchanged')),
+      // kubectl always sends the selector of a budget, and so never calls one unchanged.
+      again.filter((line) => !line.endsWith(' unchanged') && !line.startsWith('poddisruptionbudget.policy/')),
       [],
     );
+    assert.deepEqual([before, await budget()], [1, 1]);
     kubectl('apply', '--server-side', '-f', plain());
     const install = JSON.parse(await rollout('cluster', 'install', '--dry-run', '--json')) as {
       changes: { kind: string; name: string; change: string }[];
@@ -94,7 +125,19 @@ describe('an installation by kubectl', { timeout: 10 * 60_000 }, () => {
     assert.equal(before.length, 1);
     kubectl('delete', 'deployment', NAMES.server, '-n', bench.namespace, '--cascade=foreground');
     assert.deepEqual(await jobs(), before);
-    assert.ok((await bench.workers(batch)).length > 0, 'its pods run');
+    const pods = await bench.workers(batch);
+    assert.ok(pods.length > 0, 'its pods run');
+    for (const { metadata, spec } of pods)
+      assert.deepEqual(
+        [
+          metadata.labels?.['example.org/team'],
+          spec?.terminationGracePeriodSeconds,
+          spec?.nodeSelector,
+          spec?.containers[0]?.resources?.limits?.['memory'],
+        ],
+        ['research', 40, { 'kubernetes.io/os': 'linux' }, '2Gi'],
+        'they have the settings of the installation',
+      );
     kubectl('apply', '-f', plain());
     await ready();
     await bench.assertSettledOnce(batch, 6);
