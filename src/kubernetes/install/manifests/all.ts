@@ -21,7 +21,7 @@ export function manifests(options: InstallOptions, archive: Archive, namespace: 
   const programs = options.programs === 'image' ? undefined : programMaps(archive, namespace);
   return [
     ...rights(options, namespace),
-    ...identityBindings(namespace),
+    ...identityBindings(namespace, serverAccount(options)),
     ...admissionPolicies(namespace, serverAccount(options)),
     ...networkPolicies(options, namespace),
     ...(programs?.objects ?? []),

@@ -3,17 +3,18 @@
  * reviews of tokens and of access, and the authority of client certificates. Both belong to the cluster.
  */
 import type { KubeObject } from '../../access/objects.ts';
-import { CLIENT_AUTHORITY, identityBinding, NAMES } from '../../names.ts';
+import { CLIENT_AUTHORITY, identityBinding } from '../../names.ts';
 import { object } from './object.ts';
 
 /** Roles that every cluster has, for this purpose. */
 const REVIEWS = 'system:auth-delegator';
 const READ_AUTHORITY = `${CLIENT_AUTHORITY.name}-reader`;
 
-export function identityBindings(namespace: string): KubeObject[] {
+/** `account`: that of the server. */
+export function identityBindings(namespace: string, account: string): KubeObject[] {
   const name = identityBinding(namespace);
   const apiGroup = 'rbac.authorization.k8s.io';
-  const subjects = [{ kind: 'ServiceAccount', name: NAMES.server, namespace }];
+  const subjects = [{ kind: 'ServiceAccount', name: account, namespace }];
   return [
     object(
       'ClusterRoleBinding',
