@@ -6,8 +6,8 @@ import { toChatText, toChatTools } from '../../trace/chat/messages.ts';
 import type { Dialect, OptionalField } from './dialect.ts';
 
 export interface PreparedRequest {
-  /** JSON. */
-  readonly body: string;
+  /** JSON. As bytes, because the engine copies long texts again and again while the call waits for its reply. */
+  readonly body: Buffer;
   /** Optional fields in it: a rejection may name one of them. */
   readonly sent: ReadonlySet<OptionalField>;
   readonly streamed: boolean;
@@ -56,7 +56,7 @@ export function prepareRequest(request: ModelRequest, dialect: Dialect, stream: 
   if (tools !== undefined) body += `,"tools":${JSON.stringify(tools)}`;
   else if (request.tools.length > 0) body += `,"tools":${toolsText(request.tools)}`;
   body += short === '' ? '}' : `,${short}}`;
-  return { body, sent, streamed };
+  return { body: Buffer.from(body), sent, streamed };
 }
 
 const converted = new WeakMap<readonly ToolSpec[], string>();

@@ -99,8 +99,8 @@ export class Transport {
    * Sends a request whose body is JSON text. Model calls use it directly: `fetch`, `Request`, and `Response` cost more
    * than the rest of a call.
    */
-  post(target: PostTarget, text: string, signal: AbortSignal): Exchange {
-    return this.#dispatch(target, 'POST', text, signal);
+  post(target: PostTarget, json: string | Buffer, signal: AbortSignal): Exchange {
+    return this.#dispatch(target, 'POST', json, signal);
   }
 
   /**
@@ -136,7 +136,7 @@ export class Transport {
   #dispatch(
     { origin, path, headers }: PostTarget,
     method: Dispatcher.HttpMethod,
-    text: string | null,
+    content: string | Buffer | null,
     signal: AbortSignal | undefined,
   ): Exchange {
     const body = new Body();
@@ -166,7 +166,7 @@ export class Transport {
     let received: RawHeaders = {};
     try {
       this.#agent.dispatch(
-        { origin, path, method, headers, body: text },
+        { origin, path, method, headers, body: content },
         {
           onRequestStart(started) {
             controller = started;

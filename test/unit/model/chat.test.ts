@@ -314,7 +314,7 @@ describe('prepareRequest', () => {
   };
 
   it('sends what the endpoint supports', () => {
-    assert.deepEqual(JSON.parse(prepareRequest(request, new Dialect(), true).body), {
+    assert.deepEqual(JSON.parse(prepareRequest(request, new Dialect(), true).body.toString()), {
       model: 'm',
       messages: [{ role: 'user', content: 'hi' }],
       temperature: 0.5,
@@ -334,7 +334,7 @@ describe('prepareRequest', () => {
         { ...request, tools: [], sampling: { temperature: 1, extra: { temperature: 0, model: 'other', tools: [] } } },
         new Dialect(),
         true,
-      ).body,
+      ).body.toString(),
     ) as JsonObject;
     assert.deepEqual([body['temperature'], body['model'], body['tools']], [0, 'other', []]);
   });
@@ -348,7 +348,7 @@ describe('prepareRequest', () => {
       true,
     );
     assert.equal(dialect.learn('the moon is full', sent), false);
-    const body = JSON.parse(prepareRequest(request, dialect, true).body) as JsonObject;
+    const body = JSON.parse(prepareRequest(request, dialect, true).body.toString()) as JsonObject;
     assert.equal('return_token_ids' in body || 'max_tokens' in body, false);
     assert.equal(body['max_completion_tokens'], 9);
   });
@@ -356,7 +356,7 @@ describe('prepareRequest', () => {
   it('requests a whole answer when the sampling says so', () => {
     const prepared = prepareRequest({ ...request, sampling: { extra: { stream: false } } }, new Dialect(), true);
     assert.equal(prepared.streamed, false);
-    const body = JSON.parse(prepared.body) as JsonObject;
+    const body = JSON.parse(prepared.body.toString()) as JsonObject;
     assert.equal(body['stream'], false);
     assert.equal('stream_options' in body, false);
   });
@@ -364,7 +364,7 @@ describe('prepareRequest', () => {
   it('requests a whole answer when nobody watches, unless the sampling says otherwise', () => {
     const prepared = prepareRequest(request, new Dialect(), false);
     assert.equal(prepared.streamed, false);
-    const body = JSON.parse(prepared.body) as JsonObject;
+    const body = JSON.parse(prepared.body.toString()) as JsonObject;
     assert.equal('stream' in body || 'stream_options' in body, false);
     const streamed = prepareRequest({ ...request, sampling: { extra: { stream: true } } }, new Dialect(), false);
     assert.equal(streamed.streamed, true);
