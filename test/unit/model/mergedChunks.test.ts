@@ -74,7 +74,10 @@ describe('chunks of HTTP that arrive together', () => {
       Array.from({ length: 1 + below(30) }, () => TEXTS[below(TEXTS.length)] ?? ''),
     );
     const answers = bodies.map((texts, n) =>
-      splitAt(Buffer.from(n % 5 === 4 ? sized(texts.join('')) : chunked(texts)), () => 1 + below(n % 2 === 0 ? 50 : 900)),
+      splitAt(
+        Buffer.from(n % 5 === 4 ? sized(texts.join('')) : chunked(texts)),
+        () => 1 + below(n % 2 === 0 ? 50 : 900),
+      ),
     );
     await withServer(answers, async (origin) => {
       const transport = new Transport();
