@@ -73,6 +73,8 @@ export const LABEL = {
 
 /** On the server's pods and their template: a hash of what decides about them. */
 export const VERSION_ANNOTATION = `${APP}/version`;
+/** On the server's Deployment: the options of the installation as canonical JSON. */
+export const OPTIONS_ANNOTATION = `${APP}/options`;
 /** On a namespace that install created, so that uninstall removes it. */
 export const CREATED_ANNOTATION = `${APP}/made-by-install`;
 

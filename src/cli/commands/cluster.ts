@@ -45,6 +45,7 @@ export const cluster: Command = {
       text: 'roles: also user=NAME, group=NAME, or serviceaccount=[NAMESPACE/]NAME gets viewer, user, or admin',
     },
     'delete-data': { type: 'boolean', text: 'uninstall: also delete the volumes with the trajectories' },
+    force: { type: 'boolean', text: 'install, upgrade: take back what others changed in the objects' },
     'dry-run': { type: 'boolean', text: 'only print what would change' },
     timeout: {
       type: 'string',
@@ -111,6 +112,7 @@ async function act(action: Action, opened: Cluster, context: Context, commandLin
     {
       options,
       dryRun,
+      force: flag(commandLine, 'force'),
       createNamespace: flag(commandLine, 'create-namespace'),
       signal: context.signal,
       timeoutMs: (numberOption(commandLine, 'timeout', 0) ?? TIMEOUT_SECONDS) * 1000,

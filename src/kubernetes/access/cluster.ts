@@ -11,7 +11,7 @@ import type {
   V1SelfSubjectAccessReview,
 } from '@kubernetes/client-node';
 import { errorText, StudioError } from '../../common/errors.ts';
-import { APP } from '../names.ts';
+import { FIELD_MANAGER, isConflictWithUs, substance } from './applying.ts';
 import { Connection, skewOf } from './connection.ts';
 import { type ClusterRef, loadContext, loadInCluster } from './contexts.ts';
 import { groupOf, groupOfResource, KINDS, type Kind } from './kinds.ts';
@@ -19,8 +19,6 @@ import { type KubeRequest, responseError, responseStatus } from './kubeErrors.ts
 import type { ObjectApi } from './library.ts';
 import { type KubeEvent, type KubeObject, kindOf, modelOf, type ObjectOf, readObject } from './objects.ts';
 
-/** Our name in the API: the owner of the fields that we apply. */
-const FIELD_MANAGER = APP;
 const PAGE = 500;
 
 interface CallOptions {
@@ -380,20 +378,6 @@ export class Cluster {
 
 /** Three consecutive parameters of the library's methods that are not needed. */
 const UNUSED = [undefined, undefined, undefined] as const;
-
-/** Returns whether an apply conflicts only with our own earlier changes. */
-function isConflictWithUs(error: unknown): boolean {
-  const managers = StudioError.is(error, 'conflict') ? error.details?.['managers'] : undefined;
-  return isDeepStrictEqual(managers, [FIELD_MANAGER]);
-}
-
-/** Returns an object without the fields that the API server maintains, whose changes do not count. */
-function substance(object: KubeObject): unknown {
-  const metadata = Object.entries(object.metadata).filter(([name]) => !SERVER_FIELDS.has(name));
-  return { ...object, metadata: Object.fromEntries(metadata) };
-}
-
-const SERVER_FIELDS: ReadonlySet<string> = new Set(['managedFields', 'resourceVersion', 'generation']);
 
 function eventTime(event: KubeEvent): number {
   return Date.parse(event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? '') || 0;

@@ -92,15 +92,16 @@ export class Connection {
     });
   }
 
-  /** Sends a GET whose response is read as it arrives; `signal` ends it. */
+  /** Sends a GET whose response is read as it arrives; `signal` ends it; `accept`: another type of response. */
   async stream(
     path: string,
     query: Readonly<Record<string, string | undefined>>,
     signal?: AbortSignal,
+    accept?: string,
   ): Promise<OpenResponse> {
     const url = new URL(this.server + path);
     for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, value);
-    return this.#open('GET', url, { signal });
+    return this.#open('GET', url, { signal, ...(accept === undefined ? {} : { headers: { accept } }) });
   }
 
   /** Returns the address and the credentials for a WebSocket at `path`; `reload`: reloads the credentials. */

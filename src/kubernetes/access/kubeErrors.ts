@@ -184,7 +184,7 @@ function conflict(status: Status | undefined, message: string, what: string, mak
   return make(
     'conflict',
     `${[...managers].join(', ')} set ${fields.join(', ')} to another value (${what}).`,
-    'Revert that change, or remove the object and install again.',
+    'Revert that change, or take it back with rollout cluster upgrade --force.',
     'FieldManagerConflict',
     { managers: [...managers] },
   );

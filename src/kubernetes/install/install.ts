@@ -1,28 +1,29 @@
 /** Installs the server in a namespace, or upgrades it. Repeating it changes nothing. */
 import { StudioError } from '../../common/errors.ts';
+import { listText } from '../../common/text.ts';
 import type { Cluster } from '../access/cluster.ts';
 import type { Kind } from '../access/kinds.ts';
-import type { KubeObject } from '../access/objects.ts';
+import { type KubeObject, kindOf } from '../access/objects.ts';
 import { hasDigest, withDigest } from '../images/imageDigest.ts';
 import {
-  AUTHORITY_KEYS,
+  APP,
   CLIENT_AUTHORITY,
   type Component,
   CREATED_ANNOTATION,
   identityBinding,
+  isOurs,
+  LABEL,
   labels,
   NAMES,
   selector,
-  TOKEN_KEYS,
 } from '../names.ts';
 import { type Archive, type ProgramFile, pack } from '../programs/archive.ts';
 import { pageFiles, programFiles, SERVER_PROGRAMS } from '../programs/collect.ts';
 import { podSecurityLabels } from '../security/podSecurity.ts';
-import { newAuthoritySecret } from '../tls/authority.ts';
 import { manifests } from './manifests/all.ts';
 import { type InstallOptions, podSecurityLevel } from './options.ts';
 import { waitUntilReady } from './ready.ts';
-import { newTokens } from './tokens.ts';
+import { ensureSecrets, requireSecrets, secretsOf } from './secrets.ts';
 
 export interface Change {
   readonly kind: string;
@@ -43,6 +44,8 @@ interface InstallCall {
   readonly createNamespace: boolean;
   /** Only reports what would change. */
   readonly dryRun: boolean;
+  /** Takes back what others changed in our objects, instead of refusing to. */
+  readonly force?: boolean;
   /** How long to wait until the server is ready. 0 = not at all. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
@@ -72,16 +75,14 @@ export async function install(cluster: Cluster, call: InstallCall, notice: Insta
     return;
   }
   await requireSecrets(cluster, options, signal);
-  for (const secret of secretsOf(options, cluster.namespace)) {
-    const { name } = secret.metadata;
-    const isThere = (await cluster.get('Secret', name, { signal })) !== undefined;
-    if (!isThere) await cluster.create(secret, { dryRun, signal });
-    notice.change({ kind: 'Secret', name, change: isThere ? 'same' : 'created' });
-  }
+  await requireNames(cluster, objects, signal);
+  for (const { kind, metadata, change } of await ensureSecrets(cluster, options, { dryRun, signal }))
+    notice.change({ kind, name: metadata.name, change });
   const refused = new Map<ClusterPart, StudioError>();
   for (const object of objects) {
     try {
-      const { change } = await cluster.apply(object, { dryRun, signal });
+      const accept = (existing: KubeObject): void => requireOurs([existing], cluster.namespace);
+      const { change } = await applied(cluster, object, { dryRun, signal, accept, force: call.force });
       notice.change({ kind: object.kind, name: object.metadata.name, change });
     } catch (error) {
       const part = clusterPart(object, cluster.namespace);
@@ -98,42 +99,51 @@ export async function install(cluster: Cluster, call: InstallCall, notice: Insta
   await prune(cluster, objects, call, notice);
 }
 
-/** Returns the Secrets that are created once and then kept. Others manage those that the options name. */
-function secretsOf({ tokensSecret, authoritySecret }: InstallOptions, namespace: string): KubeObject[] {
-  return [
-    ...(tokensSecret === undefined ? [newTokens(namespace)] : []),
-    ...(authoritySecret === undefined ? [newAuthoritySecret(namespace)] : []),
-  ];
+/** Throws `conflict` before anything is changed if objects of other programs have names of ours. */
+async function requireNames(cluster: Cluster, objects: readonly KubeObject[], signal: AbortSignal): Promise<void> {
+  const read = objects
+    // Their names contain a hash, and they are large.
+    .filter((object) => !object.metadata.name.startsWith(`${NAMES.programs}-`))
+    .filter((object) => clusterPart(object, cluster.namespace) === undefined)
+    .map((object) =>
+      cluster.get(kindOf(object), object.metadata.name, { signal }).catch((error: unknown) => {
+        if (StudioError.is(error, 'forbidden')) return undefined; // applying it shows whether that is allowed
+        throw error;
+      }),
+    );
+  requireOurs((await Promise.all(read)).filter((found) => found !== undefined), cluster.namespace);
 }
 
-/** Throws `not_found` if a Secret of others lacks what the server needs, without which its pod would wait for it. */
-async function requireSecrets(cluster: Cluster, options: InstallOptions, signal: AbortSignal): Promise<void> {
-  const needed = [
-    { name: options.tokensSecret, keys: [Object.values(TOKEN_KEYS)], what: 'the client tokens' },
-    {
-      name: options.authoritySecret,
-      keys: AUTHORITY_KEYS.map(({ cert, key }) => [cert, key]),
-      what: 'the certificate authority',
-    },
-  ];
-  for (const { name, keys, what } of needed) {
-    if (name === undefined) continue;
-    const secret = await cluster.get('Secret', name, { signal }).catch((error: unknown) => {
-      if (StudioError.is(error, 'forbidden')) return 'unknown' as const;
-      throw error;
-    });
-    if (secret === 'unknown') continue;
-    if (keys.some((some) => some.every((key) => secret?.data?.[key] !== undefined))) continue;
-    const expected = keys.map((some) => some.join(' and ')).join(', or ');
-    throw new StudioError(
-      'not_found',
-      secret === undefined
-        ? `The Secret ${name} with ${what} does not exist in namespace ${cluster.namespace}.`
-        : `The Secret ${name} in namespace ${cluster.namespace} does not contain ${what}.`,
-      { hint: `Create it with the keys ${expected}, and install again.` },
-    );
+function requireOurs(existing: readonly KubeObject[], namespace: string): void {
+  const foreign = existing.filter((object) => !isOurs(object));
+  if (foreign.length === 0) return;
+  const names = foreign.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
+  const labels = foreign.map(
+    ({ kind, metadata }) =>
+      `kubectl label ${kind.toLowerCase()} ${metadata.name} ${LABEL.name}=${APP}${metadata.namespace === undefined ? '' : ` -n ${namespace}`}`,
+  );
+  throw new StudioError(
+    'conflict',
+    `${listText(names)} in namespace ${namespace} ${foreign.length === 1 ? 'belongs' : 'belong'} to another program.`,
+    { hint: `Use another namespace. What was made for Rollout Studio can be handed over with ${labels.join(' && ')}` },
+  );
+}
+
+/** Applies an object. Another installation that runs at the same time may be the first at any moment. */
+async function applied(cluster: Cluster, object: KubeObject, options: Parameters<Cluster['apply']>[1]) {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await cluster.apply(object, options);
+    } catch (error) {
+      const isRace = StudioError.is(error, 'conflict') && RACES.has(String(error.details?.['reason']));
+      if (!isRace || tries === MAX_TRIES) throw error;
+    }
   }
 }
+
+/** Reasons of a conflict that another try resolves. */
+const RACES: ReadonlySet<string> = new Set(['Conflict', 'AlreadyExists']);
+const MAX_TRIES = 5;
 
 /** Says which content the name of the server's image led to. */
 async function noteImage(cluster: Cluster, named: string, signal: AbortSignal, notice: InstallNotice): Promise<void> {
@@ -153,7 +163,8 @@ async function noteImage(cluster: Cluster, named: string, signal: AbortSignal, n
 /** What belongs to the cluster, and may be missing: the server runs without it. */
 type ClusterPart = 'admission' | 'identities';
 
-function clusterPart({ kind, metadata }: KubeObject, namespace: string): ClusterPart | undefined {
+/** Returns which part of the cluster an object is; undefined for objects of the namespace. */
+export function clusterPart({ kind, metadata }: KubeObject, namespace: string): ClusterPart | undefined {
   if (kind.startsWith('ValidatingAdmissionPolicy')) return 'admission';
   return metadata.name === identityBinding(namespace) ? 'identities' : undefined;
 }
@@ -202,18 +213,19 @@ async function ensureNamespace(cluster: Cluster, call: InstallCall, notice: Inst
   const level = podSecurityLevel(call.options);
   if (level !== 'restricted') notice.note(`The namespace enforces the pod security level ${level}, not restricted.`);
   if (call.dryRun) return false;
-  await cluster.create(
-    {
-      apiVersion: 'v1',
-      kind: 'Namespace',
-      metadata: {
-        name,
-        labels: { ...labels('server'), ...podSecurityLabels(level) },
-        annotations: { [CREATED_ANNOTATION]: 'true' },
-      },
+  const namespace: KubeObject = {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: {
+      name,
+      labels: { ...labels('server'), ...podSecurityLabels(level) },
+      annotations: { [CREATED_ANNOTATION]: 'true' },
     },
-    { signal },
-  );
+  };
+  await cluster.create(namespace, { signal }).catch((error: unknown) => {
+    // Another installation created it in the meantime.
+    if (!StudioError.is(error, 'conflict') || error.details?.['reason'] !== 'AlreadyExists') throw error;
+  });
   return true;
 }
 

@@ -82,6 +82,15 @@ export function isReady({ metadata, spec, status }: Deployment): boolean {
 
 /** Returns why a Deployment is not ready. */
 export function findObstacle(deployment: Deployment, pods: readonly Pod[]): Obstacle {
+  if (deployment.spec?.replicas === 0) {
+    return {
+      text: 'The server is scaled to 0, so it does not run.',
+      outlook: 'stuck',
+      hint:
+        `Start it with kubectl scale deployment ${deployment.metadata.name} --replicas=1 -n ` +
+        (deployment.metadata.namespace ?? 'default'),
+    };
+  }
   const failed = deployment.status?.conditions?.find(
     ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
   );

@@ -1,19 +1,18 @@
 /**
  * The options of an installation, kept in a ConfigMap of their own: an upgrade, a repeated installation, and one after
- * the Deployment or all pods were removed find them there.
+ * the Deployment or all pods were removed find them there. The Deployment has a copy, in case that the ConfigMap is
+ * lost, and installations of older versions have only that.
  */
 import { StudioError } from '../../common/errors.ts';
 import { canonicalJson, jsonOf } from '../../common/json.ts';
 import type { Cluster } from '../access/cluster.ts';
 import type { KubeObject } from '../access/objects.ts';
-import { APP, LABEL, NAMES } from '../names.ts';
+import { APP, LABEL, NAMES, OPTIONS_ANNOTATION } from '../names.ts';
 import { object } from './manifests/object.ts';
 import { type InstallOptions, installOptions } from './options.ts';
 
 /** Key of the ConfigMap: the options as canonical JSON. */
 export const OPTIONS_KEY = 'options.json';
-/** Where older versions keep the options: an annotation of the Deployment. */
-const OLD_ANNOTATION = `${APP}/options`;
 
 export function optionsMap(options: InstallOptions, namespace: string): KubeObject {
   return object(
@@ -28,7 +27,7 @@ export function optionsMap(options: InstallOptions, namespace: string): KubeObje
  * Returns the options of the installation in the namespace, also if its server was removed without them, or undefined
  * if there are none. Throws `conflict` if another program has the names, or if the options cannot be read.
  */
-export async function installedOptions(cluster: Cluster, signal: AbortSignal): Promise<InstallOptions | undefined> {
+export async function installedOptions(cluster: Cluster, signal: AbortSignal | undefined): Promise<InstallOptions | undefined> {
   const [deployment, stored] = await Promise.all([
     cluster.get('Deployment', NAMES.server, { signal }),
     cluster.get('ConfigMap', NAMES.options, { signal }),
@@ -42,7 +41,7 @@ export async function installedOptions(cluster: Cluster, signal: AbortSignal): P
         { hint: 'Use another namespace.' },
       );
   }
-  const text = stored?.data?.[OPTIONS_KEY] ?? deployment?.metadata.annotations?.[OLD_ANNOTATION];
+  const text = stored?.data?.[OPTIONS_KEY] ?? deployment?.metadata.annotations?.[OPTIONS_ANNOTATION];
   if (text === undefined) return undefined;
   const parsed = installOptions.safeParse(jsonOf(text));
   if (parsed.success) return parsed.data;

@@ -21,11 +21,20 @@ export interface Archive {
 /** The next level takes ten times as long and saves a tenth. */
 const QUALITY = 9;
 
-/** Packs files; their order does not matter. */
-export async function pack(files: readonly ProgramFile[]): Promise<Archive> {
+/** Returns the hash that packed files would have. */
+export function shaOf(files: readonly ProgramFile[]): string {
+  return sha256Hex(joined(files));
+}
+
+function joined(files: readonly ProgramFile[]): Buffer {
   const sorted = [...files].sort((a, b) => (a.path < b.path ? -1 : 1));
   const head = Buffer.from(`${JSON.stringify(sorted.map(({ path, bytes }) => [path, bytes.length]))}\n`);
-  const whole = Buffer.concat([head, ...sorted.map(({ bytes }) => bytes)]);
+  return Buffer.concat([head, ...sorted.map(({ bytes }) => bytes)]);
+}
+
+/** Packs files; their order does not matter. */
+export async function pack(files: readonly ProgramFile[]): Promise<Archive> {
+  const whole = joined(files);
   const packed = await promisify(brotliCompress)(whole, {
     params: {
       [constants.BROTLI_PARAM_QUALITY]: QUALITY,

@@ -10,7 +10,7 @@ import { admissionPolicies } from './admission.ts';
 import { identityBindings } from './identities.ts';
 import { networkPolicies } from './network.ts';
 import { disruptionBudget } from './pods.ts';
-import { programMaps } from './programs.ts';
+import { type ProgramMaps, programMaps } from './programs.ts';
 import { rights, serverAccount } from './rights.ts';
 import { serverDeployment, serverService } from './server.ts';
 import { vllm } from './vllm.ts';
@@ -18,7 +18,15 @@ import { claimOf } from './volumes.ts';
 
 /** Returns all objects but the namespace and the Secret with the client tokens, which are created once. */
 export function manifests(options: InstallOptions, archive: Archive, namespace: string): KubeObject[] {
-  const programs = options.programs === 'image' ? undefined : programMaps(archive, namespace);
+  return objectsOf(options, options.programs === 'image' ? undefined : programMaps(archive, namespace), namespace);
+}
+
+/** The same, with programs that are in ConfigMaps already, or undefined if they are in the image. */
+export function objectsOf(
+  options: InstallOptions,
+  programs: ProgramMaps | undefined,
+  namespace: string,
+): KubeObject[] {
   return [
     ...rights(options, namespace),
     ...identityBindings(namespace, serverAccount(options)),

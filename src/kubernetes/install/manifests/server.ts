@@ -8,6 +8,7 @@ import {
   IMAGE_PROGRAMS,
   labels,
   NAMES,
+  OPTIONS_ANNOTATION,
   SERVER_PORT_NAME,
   serviceUrl,
   TLS_PORT_NAME,
@@ -46,7 +47,7 @@ export function serverDeployment(options: InstallOptions, programs: ServerProgra
   const { server: pods = {} } = options.pods ?? {};
   const spec = podSpec(options, programs, namespace);
   const sqlite = parseStorage(options.storage).kind !== 'postgres';
-  return object('Deployment', NAMES.server, at(namespace), {
+  const deployment = object('Deployment', NAMES.server, at(namespace), {
     spec: {
       replicas: options.replicas,
       // An upgrade removes the programs of earlier versions.
@@ -69,6 +70,14 @@ export function serverDeployment(options: InstallOptions, programs: ServerProgra
       },
     },
   });
+  // A copy, in case that the ConfigMap with the options is lost.
+  const annotations = { [OPTIONS_ANNOTATION]: canonicalJson(options) };
+  return { ...deployment, metadata: { ...deployment.metadata, annotations } };
+}
+
+/** Returns where workers reach the server: URLs, separated by commas. */
+export function workerUrls(options: InstallOptions, namespace: string): string {
+  return options.advertise ?? serviceUrl(namespace, options.tlsPort, 'https');
 }
 
 /** Returns a short hash of what decides about the pods of the server. `sha`: of the programs in ConfigMaps. */
@@ -179,7 +188,7 @@ function container(
       '--tls-port',
       String(options.tlsPort),
       '--advertise',
-      options.advertise ?? serviceUrl(namespace, options.tlsPort, 'https'),
+      workerUrls(options, namespace),
       '--advertise-plain',
       options.advertise ?? serviceUrl(namespace, options.port),
       ...[NAMES.server, new URL(serviceUrl(namespace, options.port)).hostname, ...options.allowHosts].flatMap(
