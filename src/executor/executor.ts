@@ -55,6 +55,8 @@ export interface Executor {
    * undefined if they are not available.
    */
   secrets(batch: string): Promise<Record<string, string> | undefined>;
+  /** Returns what is wrong with how the server is installed, and what to do, in sentences. */
+  troubles?(): readonly string[];
   /** Returns the variables of `${env:…}` of a batch whose values are lost, so that no worker can start. */
   lackingValues?(batch: string): readonly string[];
   /** Reports the state of a batch that has not ended. Called after each change; returns immediately. */

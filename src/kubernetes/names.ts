@@ -78,6 +78,9 @@ export const OPTIONS_ANNOTATION = `${APP}/options`;
 /** On a namespace that install created, so that uninstall removes it. */
 export const CREATED_ANNOTATION = `${APP}/made-by-install`;
 
+/** On pods that try the way to the server for `rollout target status`. */
+export const PROBE_LABEL = `${APP}/probe`;
+
 /** Where pods have their first code from: ConfigMaps, or, where those must not contain code, the server's image. */
 export const PROGRAM_SOURCES = ['configmaps', 'image'] as const;
 export type ProgramSource = (typeof PROGRAM_SOURCES)[number];

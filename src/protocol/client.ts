@@ -293,6 +293,8 @@ export const serverInfo = z.object({
   started_at: int,
   /** As whom the caller is connected, and what it may do. Without a user: with a client token. */
   you: z.object({ user: z.string().optional(), rights: z.array(right) }).optional(),
+  /** What is wrong with how the server is installed, and what to do, in sentences. */
+  troubles: z.array(z.string()).optional(),
   queued: int,
   running: int,
   held: int,

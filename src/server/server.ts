@@ -231,7 +231,10 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     checkNeeds: async (submission) => (await late.executor?.check(submission)) ?? [],
     startsWorkers: options.executor !== undefined,
     lackingValues: (batch) => late.executor?.lackingValues?.(batch) ?? [],
-    info: () => serverInfo(store, startedAt, pressure),
+    info: async () => {
+      const troubles = [...(late.executor?.troubles?.() ?? [])];
+      return { ...(await serverInfo(store, startedAt, pressure)), ...(troubles.length === 0 ? {} : { troubles }) };
+    },
     draining: () => draining,
     trained: () => idle.keep(TRAINER_MS),
   };

@@ -66,6 +66,11 @@ describe('a batch on a cluster', { timeout: 10 * 60_000 }, () => {
       gpus: 'ok',
       policy: 'ok',
       quota: 'ok',
+      objects: 'ok',
+      rights: 'ok',
+      access: 'ok',
+      limits: 'ok',
+      network: 'ok',
       // The kit's pods are on the host's network, so its namespaces do not enforce `restricted`.
       security: bench.site.kit === undefined ? 'ok' : 'missing',
     });

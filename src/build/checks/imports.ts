@@ -37,7 +37,8 @@ const ROOMS: Readonly<Record<string, Room>> = {
   executor: { ...NODE, rooms: [...DATA, 'disk', 'store', 'kubernetes'] },
   server: { ...NODE, rooms: [...DATA, 'store'] },
   worker: { ...NODE, rooms: [...DATA, 'disk', 'rollout', 'model', 'tools', 'worlds', 'scoring'] },
-  client: { ...NODE, rooms: [...DATA, 'formats', 'tools', 'worlds', 'kubernetes'] },
+  // The status of a cluster tries whether it accepts the pods that the executor creates.
+  client: { ...NODE, rooms: [...DATA, 'formats', 'tools', 'worlds', 'kubernetes', 'executor'] },
   // Repeats recorded calls with the worker's tools and worlds, without a worker.
   rerun: { ...NODE, rooms: [...DATA, 'rollout', 'tools', 'worlds', 'worker', 'client'] },
   // Serves rollouts and environments to trainers that want NeMo Gym.

@@ -1,12 +1,14 @@
 import path from 'node:path';
 import { certificatesOf } from '../../client/targets/addressTokens.ts';
 import { LOCAL } from '../../client/targets/local.ts';
+import type { TargetFinding } from '../../client/targets/status/finding.ts';
 import { serverUrl, type Target, targetPlace } from '../../client/targets/target.ts';
 import { table } from '../../client/text/table.ts';
 import { StudioError } from '../../common/errors.ts';
-import { type Command, type CommandLine, type Outcome, textOption } from '../command.ts';
+import { type Command, type CommandLine, flag, type Outcome, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
 
+const NO_PROBE = 'no-probe';
 const MARK = { ok: '✓', missing: '–', wrong: '✗', unknown: '?' } as const;
 
 export const target: Command = {
@@ -30,6 +32,7 @@ export const target: Command = {
       value: 'NAME',
       text: 'add --url: environment variable that holds the read-only token',
     },
+    'no-probe': { type: 'boolean', text: 'status: start no pod that tries whether workers reach the server' },
     ca: { type: 'string', value: 'FILE', text: 'add --url: PEM file with the certificates of a private CA' },
   },
   async run(context, commandLine) {
@@ -43,8 +46,10 @@ export const target: Command = {
     ) {
       throw new StudioError('usage', `usage: rollout target ${target.usage}`);
     }
-    if (verb !== 'add' && Object.keys(target.options).some((option) => commandLine.options[option] !== undefined)) {
-      throw new StudioError('usage', 'These options are only for rollout target add.');
+    for (const option of Object.keys(target.options)) {
+      const of = option === NO_PROBE ? 'status' : 'add';
+      if (verb !== of && commandLine.options[option] !== undefined)
+        throw new StudioError('usage', `--${option} is only for rollout target ${of}.`);
     }
     switch (verb) {
       case 'add':
@@ -58,7 +63,11 @@ export const target: Command = {
           );
         return 0;
       case 'status':
-        return status(context, name ?? (context.target === LOCAL ? undefined : context.target));
+        return status(
+          context,
+          name ?? (context.target === LOCAL ? undefined : context.target),
+          !flag(commandLine, NO_PROBE),
+        );
       default:
         return list(context);
     }
@@ -166,13 +175,20 @@ function list(context: Context): Outcome {
   return 0;
 }
 
+/** Whether no batch would run, or something is not as it should be. */
+function isBad({ name, state }: TargetFinding): boolean {
+  return state === 'wrong' || (state === 'missing' && (name === 'server' || name === 'namespace'));
+}
+
 /** Prints the status of one or all targets. Returns 1 if any has a problem. */
-async function status(context: Context, name: string | undefined): Promise<Outcome> {
+async function status(context: Context, name: string | undefined, probe: boolean): Promise<Outcome> {
   const targets = name === undefined ? [...context.targets.list()] : [[name, context.targets.get(name)] as const];
   if (targets.length === 0) context.log('No targets yet. Add one with rollout target add NAME.');
   const { targetStatus } = await import('../../client/targets/targetStatus.ts');
   const all = await Promise.all(
-    targets.map(([one, definition]) => targetStatus(one, definition, { env: context.env, signal: context.signal })),
+    targets.map(([one, definition]) =>
+      targetStatus(one, definition, { env: context.env, probe, signal: context.signal }),
+    ),
   );
   if (context.json) context.printJson({ targets: all });
   else {
@@ -184,5 +200,5 @@ async function status(context: Context, name: string | undefined): Promise<Outco
       }
     }
   }
-  return all.some(({ findings }) => findings.some(({ state }) => state === 'wrong')) ? 1 : 0;
+  return all.some(({ findings }) => findings.some(isBad)) ? 1 : 0;
 }

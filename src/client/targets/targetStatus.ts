@@ -3,43 +3,21 @@
  * the user's kubeconfig. What the user cannot read is reported as such and does not affect the other findings.
  */
 
-import { errorText, StudioError } from '../../common/errors.ts';
+import { StudioError } from '../../common/errors.ts';
 import { PRODUCT } from '../../common/product.ts';
 import { plural } from '../../common/text.ts';
 import { Cluster } from '../../kubernetes/access/cluster.ts';
-import type { Node, Pod, ResourceQuota } from '../../kubernetes/access/objects.ts';
-import { isReady, isUnresponsive } from '../../kubernetes/access/podReady.ts';
-import { LABEL, OURS } from '../../kubernetes/names.ts';
+import type { InstallOptions } from '../../kubernetes/install/options.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
+import { placed } from '../text/placed.ts';
 import { connectTarget } from './connectTarget.ts';
-import { admissionFinding, podSecurityFinding } from './securityFindings.ts';
-import { obstacleOf } from './serverPod.ts';
+import { type TargetFinding, trouble } from './status/finding.ts';
+import { accessFinding, objectsFinding, readInstallation, serverRightsFinding } from './status/installation.ts';
+import { resourceFindings } from './status/resources.ts';
+import { admissionFinding, podSecurityFinding } from './status/security.ts';
+import { workerPodFindings } from './status/workerPod.ts';
 import { clusterRef, type Target, targetPlace } from './target.ts';
-
-/** `unknown`: no permission to read it. */
-type FindingState = 'ok' | 'missing' | 'wrong' | 'unknown';
-
-export interface TargetFinding {
-  readonly name:
-    | 'cluster'
-    | 'namespace'
-    | 'security'
-    | 'policy'
-    | 'clock'
-    | 'server'
-    | 'user'
-    | 'queue'
-    | 'pods'
-    | 'nodes'
-    | 'gpus'
-    | 'quota';
-  readonly state: FindingState;
-  readonly text: string;
-  readonly hint?: string;
-  /** Machine-readable values. */
-  readonly data?: Readonly<Record<string, unknown>>;
-}
 
 export interface TargetStatus {
   readonly target: string;
@@ -49,13 +27,14 @@ export interface TargetStatus {
 
 interface StatusOptions {
   readonly env: NodeJS.ProcessEnv;
+  /** Whether to start a pod that tries the way to the server. */
+  readonly probe?: boolean;
   readonly signal?: AbortSignal;
 }
 
 /** A larger clock skew can invalidate tokens and certificates. */
 const MAX_SKEW_SECONDS = 30;
 const CONNECT_TIMEOUT_MS = 20_000;
-const GPU = 'nvidia.com/gpu';
 const MAX_BATCHES = 200;
 
 /** Reports failures as findings. Throws only if it is cancelled. */
@@ -66,17 +45,68 @@ export async function targetStatus(name: string, target: Target, options: Status
   try {
     cluster = await Cluster.open(clusterRef(name, target));
     const clusterResults = await clusterFindings(cluster, options.signal);
-    const [server, resources] = await Promise.all([
+    const [server, installed, resources] = await Promise.all([
       serverFindings(name, target, options),
+      installationFindings(cluster, options.signal),
       resourceFindings(cluster, options.signal),
     ]);
-    return { target: name, place, findings: [...clusterResults, ...server, ...resources] };
+    const isUp = server.some((finding) => finding.name === 'server' && finding.state === 'ok');
+    const pods =
+      installed.options === undefined
+        ? []
+        : await workerPodFindings(
+            cluster,
+            { options: installed.options, isUp, probe: options.probe === true },
+            options.signal,
+          );
+    const installation = reconciled(installed.findings, server);
+    const findings = [
+      ...clusterResults,
+      ...server.filter((finding) => finding.name !== 'objects'),
+      ...[...installation, ...pods, ...resources],
+    ];
+    return { target: name, place, findings: findings.map((finding) => completed(finding, name, target)) };
   } catch (error) {
     options.signal?.throwIfAborted();
     return { target: name, place, findings: [trouble('cluster', error)] };
   } finally {
     cluster?.close();
   }
+}
+
+/** Returns a finding whose commands reach the target. */
+function completed(finding: TargetFinding, name: string, target: Target): TargetFinding {
+  const { hint, text } = finding;
+  return {
+    ...finding,
+    text: placed(text, name, target),
+    ...(hint === undefined ? {} : { hint: placed(hint, name, target) }),
+  };
+}
+
+interface Installed {
+  readonly findings: readonly TargetFinding[];
+  /** undefined if nothing is installed, or if that could not be read. */
+  readonly options?: InstallOptions;
+}
+
+async function installationFindings(cluster: Cluster, signal: AbortSignal | undefined): Promise<Installed> {
+  try {
+    const inspected = await readInstallation(cluster, signal);
+    if (inspected === undefined) return { findings: [] };
+    const rights = await Promise.all([serverRightsFinding(cluster, inspected, signal), accessFinding(cluster, signal)]);
+    return { findings: [objectsFinding(inspected), ...rights], options: inspected.options };
+  } catch (error) {
+    signal?.throwIfAborted();
+    return { findings: [trouble('objects', error)] };
+  }
+}
+
+/** Where the user may not read everything, what the server sees of its own installation counts. */
+function reconciled(findings: readonly TargetFinding[], server: readonly TargetFinding[]): TargetFinding[] {
+  const seen = server.find(({ name }) => name === 'objects');
+  if (seen === undefined || findings.every(({ state }) => state !== 'unknown')) return [...findings];
+  return [...findings.filter(({ name, state }) => name !== 'objects' || state === 'wrong'), seen];
 }
 
 async function clusterFindings(cluster: Cluster, signal: AbortSignal | undefined): Promise<TargetFinding[]> {
@@ -180,6 +210,7 @@ async function queryServer(api: Api, signal: AbortSignal | undefined): Promise<T
       data: { product },
     },
     ...(server.you === undefined ? [] : [userFinding(server.you)]),
+    ...(server.troubles ?? []).map((text): TargetFinding => ({ name: 'objects', state: 'wrong', text })),
     {
       name: 'queue',
       state: 'ok',
@@ -198,160 +229,5 @@ export function userFinding({ user, rights }: NonNullable<ServerInfo['you']>): T
     state: 'ok',
     text: `${user ?? 'a client token'}; rights: ${rights.join(', ')}`,
     data: { ...(user === undefined ? {} : { user }), rights },
-  };
-}
-
-async function resourceFindings(cluster: Cluster, signal: AbortSignal | undefined): Promise<TargetFinding[]> {
-  const pods = cluster.list('Pod', { labels: OURS, signal }).then(podsFinding);
-  const nodes = cluster.list('Node', { signal });
-  const all = cluster
-    .list('Pod', { namespace: 'all', fields: 'status.phase!=Succeeded,status.phase!=Failed', signal })
-    .catch((error: unknown) => {
-      if (StudioError.is(error)) return undefined; // then GPU usage is unknown
-      throw error;
-    });
-  const gpus = Promise.all([nodes, all]).then(([allNodes, runningPods]) => gpusFinding(allNodes, runningPods));
-  const quotas = cluster.list('ResourceQuota', { signal }).then(quotaFinding);
-  const parts = [
-    ['pods', pods],
-    ['nodes', nodes.then(nodesFinding)],
-    ['gpus', gpus],
-    ['quota', quotas],
-  ] as const;
-  return Promise.all(
-    parts.map(([name, finding]) =>
-      finding.catch((error: unknown) => {
-        signal?.throwIfAborted();
-        return trouble(name, error);
-      }),
-    ),
-  );
-}
-
-/** Counts the pods of Rollout Studio and reports why some cannot run. */
-export function podsFinding(pods: readonly Pod[]): TargetFinding {
-  const live = pods.filter(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed');
-  const workers = live.filter((pod) => pod.metadata.labels?.[LABEL.component] === 'worker');
-  const running = live.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-  const waiting = running.filter((pod) => !isReady(pod) && !isUnresponsive(pod));
-  const obstacles = waiting.map(obstacleOf).filter((text) => text !== undefined);
-  const data = {
-    pods: live.length,
-    workers: workers.length,
-    starting: waiting.length - obstacles.length,
-    unheard: running.filter(isUnresponsive).length,
-    obstacles,
-  };
-  const parts = [`${plural(live.length, 'pod')} (${plural(workers.length, 'worker')})`];
-  if (data.starting > 0) parts.push(`${data.starting} starting`);
-  if (data.unheard > 0) parts.push(`${data.unheard} on nodes that do not respond`);
-  const text = parts.join(', ');
-  return obstacles.length === 0
-    ? { name: 'pods', state: 'ok', text, data }
-    : { name: 'pods', state: 'wrong', text: `${text}; ${obstacles.length} cannot run: ${obstacles[0] ?? ''}`, data };
-}
-
-/** Counts the nodes that accept pods. */
-export function nodesFinding(nodes: readonly Node[]): TargetFinding {
-  const ready = nodes.filter(
-    (node) =>
-      node.spec?.unschedulable !== true &&
-      node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true,
-  ).length;
-  return {
-    name: 'nodes',
-    state: ready === 0 ? 'wrong' : 'ok',
-    text: `${ready} of ${nodes.length} accept pods`,
-    data: { ready, nodes: nodes.length },
-  };
-}
-
-/** Counts the GPUs of all nodes and those in use. `pods` is undefined if the user cannot read all pods. */
-export function gpusFinding(nodes: readonly Node[], pods: readonly Pod[] | undefined): TargetFinding {
-  const total = nodes.reduce((sum, node) => sum + Number(node.status?.allocatable?.[GPU] ?? 0), 0);
-  const used = pods?.reduce((sum, pod) => sum + gpusOf(pod), 0);
-  const text =
-    total === 0
-      ? 'none'
-      : `${total}; ${used === undefined ? 'no permission to read how many are in use' : `${total - used} free`}`;
-  return {
-    name: 'gpus',
-    state: total > 0 && used === undefined ? 'unknown' : 'ok',
-    text,
-    data: { gpus: total, ...(used === undefined ? {} : { taken: used }) },
-  };
-}
-
-/** Returns the GPUs of a scheduled pod: the sum of its containers or its largest init container. */
-function gpusOf(pod: Pod): number {
-  if (pod.spec?.nodeName === undefined) return 0;
-  const requests = (of: NonNullable<Pod['spec']>['containers'] = []): number[] =>
-    of.map(({ resources }) => Number(resources?.requests?.[GPU] ?? resources?.limits?.[GPU] ?? 0));
-  return Math.max(
-    requests(pod.spec.containers).reduce((sum, value) => sum + value, 0),
-    ...requests(pod.spec.initContainers),
-    0,
-  );
-}
-
-/** Reports the limits and usage of the namespace's quotas, and whether any is used up. */
-export function quotaFinding(quotas: readonly ResourceQuota[]): TargetFinding {
-  if (quotas.length === 0) return { name: 'quota', state: 'ok', text: 'none' };
-  const lines = quotas.flatMap((quota) =>
-    Object.entries(quota.status?.hard ?? {}).map(([resource, hard]) => ({
-      resource,
-      hard,
-      used: String(quota.status?.used?.[resource] ?? 0),
-    })),
-  );
-  const full = lines.filter(({ hard, used }) => quantity(used) >= quantity(hard));
-  const text = lines.map(({ resource, hard, used }) => `${resource} ${used} of ${hard}`).join(', ');
-  const data = { quota: lines };
-  return full.length === 0
-    ? { name: 'quota', state: 'ok', text, data }
-    : {
-        name: 'quota',
-        state: 'wrong',
-        text: `used up: ${full.map(({ resource }) => resource).join(', ')} (${text})`,
-        hint:
-          'New pods wait until others end. Ask a cluster administrator for a higher quota, or reduce `pods` in the ' +
-          'batch file.',
-        data,
-      };
-}
-
-const UNITS: Readonly<Record<string, number>> = {
-  n: 1e-9,
-  u: 1e-6,
-  m: 1e-3,
-  '': 1,
-  k: 1e3,
-  M: 1e6,
-  G: 1e9,
-  T: 1e12,
-  P: 1e15,
-  E: 1e18,
-  Ki: 2 ** 10,
-  Mi: 2 ** 20,
-  Gi: 2 ** 30,
-  Ti: 2 ** 40,
-  Pi: 2 ** 50,
-  Ei: 2 ** 60,
-};
-
-/** Parses a Kubernetes quantity: `500m` is 0.5, `2Gi` is 2147483648. */
-export function quantity(text: string): number {
-  const [, number = '', unit = ''] = /^([+-]?[\d.]+(?:[eE][+-]?\d+)?)([A-Za-z]*)$/.exec(text) ?? [];
-  return Number(number === '' ? Number.NaN : number) * (UNITS[unit] ?? Number.NaN);
-}
-
-function trouble(name: TargetFinding['name'], error: unknown): TargetFinding {
-  if (!StudioError.is(error)) return { name, state: 'wrong', text: errorText(error) };
-  const unreadable = error.code === 'forbidden' && name !== 'cluster' && name !== 'server';
-  return {
-    name,
-    state: unreadable ? 'unknown' : 'wrong',
-    text: unreadable ? `no permission to read: ${error.message}` : error.message,
-    ...(error.hint === undefined ? {} : { hint: error.hint }),
   };
 }

@@ -4,6 +4,7 @@
  */
 import { sleep } from '../../common/abort.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
+import type { Log } from '../../common/log.ts';
 import { duration } from '../../common/units.ts';
 import { hasProgram, unmetText } from '../../config/needs.ts';
 import { requireHarmlessSidecars } from '../../config/sidecars.ts';
@@ -17,8 +18,10 @@ import { requireNeeds } from '../needs.ts';
 import { BatchObjects, type BatchObjectsOptions, OF_BATCHES } from './batchObjects.ts';
 import { BatchPods } from './batchPods.ts';
 import { FrozenPods } from './frozenPods.ts';
+import { InstallationWatch } from './installationWatch.ts';
 import { batchOf } from './jobRounds.ts';
 import { NoSandboxReports } from './noSandbox.ts';
+import { ObjectChecks } from './objectChecks.ts';
 import { Outage } from './outage.ts';
 import { type PodEnd, podEnd, unpullable } from './podLife.ts';
 import { PodWatch } from './podWatch.ts';
@@ -33,16 +36,12 @@ const OUTAGE_MS = 5_000;
 /** Delay before retrying after a failure. Also for a watch that was denied, since its permission may be restored. */
 const RETRY_MS = 15_000;
 const STUCK_EVERY_MS = 5_000;
-/** How often the objects of batches are looked for. They are created again right after. */
-const OBJECTS_EVERY_MS = 10_000;
 /** How often names on the network are resolved again. */
 const ADDRESSES_EVERY_MS = 60_000;
 /** Interval of probes; any response counts. */
 const PROBE_EVERY_MS = 5_000;
 const PROBE_RETRY_MS = 500;
 const PROBE_MS = 5_000;
-/** Errors after which the existence of objects is unknown. */
-const UNCHECKED: ReadonlySet<string> = new Set(['unavailable', 'forbidden', 'unauthorized']);
 /** Pods of an ended batch end on their own within this time, but pods that have not started never would. */
 const LEAVE_MS = 10_000;
 
@@ -54,11 +53,12 @@ export class KubernetesExecutor implements Executor {
   readonly #endedRounds = new Map<string, number>();
   readonly #noSandbox: NoSandboxReports;
   readonly #rounds = new Rounds();
+  /** undefined for a server that runs outside of the cluster. */
+  readonly #installation: InstallationWatch | undefined;
+  readonly #checks: ObjectChecks;
   readonly #pods: PodWatch;
   readonly #frozen: FrozenPods;
   readonly #end = new AbortController();
-  /** Batches whose objects are being looked for. */
-  readonly #checking = new Set<string>();
   /** Pending work. */
   readonly #pending = new Set<Promise<void>>();
   readonly #outage = new Outage(OUTAGE_MS, (error, ms) => this.#reportOutage(error, ms));
@@ -69,6 +69,12 @@ export class KubernetesExecutor implements Executor {
     this.#objects = new BatchObjects(options);
     this.#noSandbox = new NoSandboxReports(options.host);
     this.#frozen = new FrozenPods({ cluster: options.cluster, host: options.host, signal: this.#end.signal });
+    const { cluster, ownPod } = options;
+    const { signal } = this.#end;
+    const log: Log = (text, about) => options.host.log(text, about);
+    const report = (text: string, ms?: number): void => this.#reportInstallation([...this.#batches.keys()], text, ms);
+    if (ownPod !== undefined) this.#installation = new InstallationWatch({ cluster, ownPod, log, report, signal });
+    this.#checks = new ObjectChecks({ batches: this.#batches, log, signal });
     this.#pods = new PodWatch({
       isActive: (batch) => this.#batches.has(batch),
       isReleased: (batch) => this.#batches.get(batch)?.released === true,
@@ -79,6 +85,8 @@ export class KubernetesExecutor implements Executor {
       ended: (batch, pod, end) => this.#podEnded(batch, pod, end),
     });
     this.#runInBackground('managing pods', this.#run());
+    if (this.#installation !== undefined)
+      this.#runInBackground('looking at the installation', this.#installation.run());
   }
 
   async check(submission: Submission): Promise<[]> {
@@ -117,7 +125,12 @@ export class KubernetesExecutor implements Executor {
       submission,
     );
     this.#batches.set(id, batch);
+    for (const text of this.troubles()) this.#reportInstallation([id], text);
     batch.request();
+  }
+
+  troubles(): readonly string[] {
+    return this.#installation?.troubles ?? [];
   }
 
   lackingValues(batch: string): readonly string[] {
@@ -173,7 +186,7 @@ export class KubernetesExecutor implements Executor {
 
   async #run(): Promise<void> {
     const { signal } = this.#end;
-    this.#runInBackground('looking for deleted objects', this.#checkObjects());
+    this.#runInBackground('looking for deleted objects', this.#checks.run());
     while (!(await this.#options.host.elect(ROLE))) {
       this.#play('watches');
       await sleep(ELECT_EVERY_MS, signal);
@@ -229,37 +242,6 @@ export class KubernetesExecutor implements Executor {
     });
   }
 
-  /** Looks for objects of batches that others deleted, until the server shuts down. */
-  async #checkObjects(): Promise<void> {
-    const { signal } = this.#end;
-    const isClosed = (): boolean => signal.aborted; // checked again after each wait
-    while (!isClosed()) {
-      await sleep(OBJECTS_EVERY_MS, signal).catch(() => undefined);
-      for (const id of [...this.#batches.keys()]) if (!isClosed()) await this.#checkBatch(id);
-    }
-  }
-
-  #checkNow(id: string | undefined): void {
-    if (id !== undefined) this.#runInBackground('looking for deleted objects', this.#checkBatch(id), id);
-  }
-
-  async #checkBatch(id: string): Promise<void> {
-    if (this.#checking.has(id)) return;
-    this.#checking.add(id);
-    try {
-      await this.#batches.get(id)?.checkObjects();
-    } catch (error) {
-      // The watches report an unreachable cluster, and the installation's own check missing rights.
-      if (!this.#end.signal.aborted && !(StudioError.is(error) && UNCHECKED.has(error.code)))
-        this.#options.host.log(`looking for deleted objects failed: ${errorText(error)}`, {
-          level: 'error',
-          batch: id,
-        });
-    } finally {
-      this.#checking.delete(id);
-    }
-  }
-
   /** Probes the API server: a silent watch cannot distinguish a hanging server from one without news. */
   async #probe(): Promise<void> {
     const { signal } = this.#end;
@@ -288,7 +270,9 @@ export class KubernetesExecutor implements Executor {
         if (type === 'DELETED') return;
         this.#pods.onClusterEvent(event, (job) => this.#rounds.batchOf(job));
         // A pod waits for an object, which may have been deleted.
-        if (event.reason === 'FailedMount') this.#checkNow(this.#pods.batchOf(event.involvedObject.uid));
+        const waiting = event.reason === 'FailedMount' ? this.#pods.batchOf(event.involvedObject.uid) : undefined;
+        if (waiting !== undefined)
+          this.#runInBackground('looking for deleted objects', this.#checks.check(waiting), waiting);
       },
     });
   }
@@ -340,6 +324,13 @@ export class KubernetesExecutor implements Executor {
           };
     for (const id of this.#batches.keys())
       this.#runInBackground('reporting on the cluster', this.#options.host.recordInfra(id, infra), id);
+  }
+
+  #reportInstallation(batches: readonly string[], text: string, ms?: number): void {
+    if (this.#role !== 'makes') return;
+    const infra = ms === undefined ? { what: 'installation', text } : { what: 'installation_back', ms, text };
+    for (const id of batches)
+      this.#runInBackground('reporting on the installation', this.#options.host.recordInfra(id, infra), id);
   }
 
   /** Removes the objects of an ended batch as soon as the cluster is reachable. */

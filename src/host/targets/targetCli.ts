@@ -27,9 +27,16 @@ function targetCommand(cli: Cli, args: readonly string[], signal?: AbortSignal):
   });
 }
 
-/** Returns the findings of a target. */
-export async function targetFindings(cli: Cli, name: string, signal?: AbortSignal): Promise<readonly Finding[]> {
-  const { targets } = status.parse(await targetCommand(cli, ['status', name], signal));
+/** Returns the findings of a target. `probe`: also starts a pod there, which takes some seconds. */
+export async function targetFindings(
+  cli: Cli,
+  name: string,
+  signal?: AbortSignal,
+  probe = false,
+): Promise<readonly Finding[]> {
+  const { targets } = status.parse(
+    await targetCommand(cli, ['status', name, ...(probe ? [] : ['--no-probe'])], signal),
+  );
   return targets[0]?.findings ?? [];
 }
 

@@ -11,6 +11,7 @@ const kind = (apiVersion: string, plural: string, namespaced = true): KindInfo =
 export const KINDS = {
   ConfigMap: kind('v1', 'configmaps'),
   Event: kind('v1', 'events'),
+  LimitRange: kind('v1', 'limitranges'),
   Namespace: kind('v1', 'namespaces', false),
   Node: kind('v1', 'nodes', false),
   PersistentVolume: kind('v1', 'persistentvolumes', false),

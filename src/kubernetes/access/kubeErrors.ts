@@ -168,6 +168,8 @@ function forbidden(message: string, request: KubeRequest, make: Make, what: stri
     `${by === undefined ? 'Your account' : `The account ${by}`} may not ${verb} ` +
       `${resource}${request.namespace === undefined ? '' : ` in namespace ${request.namespace}`}.`,
     `Ask the cluster's administrator for this rule in ${where}: ${rule}.`,
+    undefined,
+    { isRight: true },
   );
 }
 

@@ -11,6 +11,7 @@ import type {
   V1Deployment,
   V1EndpointSlice,
   V1Job,
+  V1LimitRange,
   V1Namespace,
   V1NetworkPolicy,
   V1Node,
@@ -39,6 +40,7 @@ import { isKind, KINDS, type Kind } from './kinds.ts';
 interface Models {
   ConfigMap: V1ConfigMap;
   Event: CoreV1Event;
+  LimitRange: V1LimitRange;
   Namespace: V1Namespace;
   Node: V1Node;
   PersistentVolume: V1PersistentVolume;

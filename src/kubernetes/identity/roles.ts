@@ -16,7 +16,7 @@ export interface Binding {
 const RBAC = 'rbac.authorization.k8s.io';
 
 /** What a client needs besides: to find the server's pod, reach it, and verify it. */
-const CLIENT_RULES = [
+export const CLIENT_RULES = [
   { apiGroups: [''], resources: ['pods'], verbs: ['get', 'list'] },
   { apiGroups: [''], resources: ['pods/portforward'], verbs: ['create', 'get'] },
   { apiGroups: ['apps'], resources: ['deployments'], verbs: ['get'], resourceNames: [NAMES.server] },

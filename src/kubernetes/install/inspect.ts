@@ -8,6 +8,7 @@ import type { Cluster } from '../access/cluster.ts';
 import { metadataOf } from '../access/metadata.ts';
 import { type Deployment, type KubeObject, kindOf } from '../access/objects.ts';
 import { isOurs, LABEL, NAMES, VERSION_ANNOTATION } from '../names.ts';
+import { type ClusterPart, clusterPart } from './clusterPart.ts';
 import { objectsOf } from './manifests/all.ts';
 import type { ProgramMaps } from './manifests/programs.ts';
 import { serverVersion } from './manifests/server.ts';
@@ -20,6 +21,8 @@ export interface InspectedObject {
   readonly name: string;
   /** `unreadable`: the account may not read it. */
   readonly state: 'ok' | 'missing' | 'differs' | 'foreign' | 'unreadable';
+  /** For what belongs to the cluster, and may be missing: the server runs without it. */
+  readonly part?: ClusterPart;
   /** How it differs, such as `spec.type is "NodePort", not "ClusterIP"`. */
   readonly difference?: string;
 }
@@ -47,16 +50,17 @@ export async function inspectInstallation(
   const wanted = objectsOf(options, programs, cluster.namespace);
   const read = async (object: KubeObject): Promise<InspectedObject> => {
     const { kind, metadata } = object;
+    const part = clusterPart(object, cluster.namespace);
     const state = (found: Omit<InspectedObject, 'kind' | 'name'>): InspectedObject => ({
-      kind,
-      name: metadata.name,
+      ...{ kind, name: metadata.name },
+      ...(part === undefined ? {} : { part }),
       ...found,
     });
     try {
       const found: KubeObject | undefined =
         kind === 'Deployment' && metadata.name === NAMES.server
           ? deployment
-          : await cluster.get(kindOf(object), metadata.name, { signal });
+          : await cluster.get(kindOf(object), metadata.name, { namespace: metadata.namespace, signal });
       if (found === undefined || found.metadata.deletionTimestamp !== undefined) return state({ state: 'missing' });
       if (kind === 'Secret') return state({ state: isComplete(found, object) ? 'ok' : 'differs', ...LACKING });
       if (!isOurs(found)) return state({ state: 'foreign' });
@@ -79,11 +83,7 @@ export async function inspectInstallation(
       throw error;
     }
   });
-  const objects = await Promise.all([
-    ...secretsOf(options, cluster.namespace).map(read),
-    ...wanted.map(read),
-    ...maps,
-  ]);
+  const objects = await Promise.all([...secretsOf(options, cluster.namespace).map(read), ...wanted.map(read), ...maps]);
   return { options, isThisVersion, objects };
 }
 

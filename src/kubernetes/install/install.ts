@@ -10,7 +10,6 @@ import {
   CLIENT_AUTHORITY,
   type Component,
   CREATED_ANNOTATION,
-  identityBinding,
   isOurs,
   LABEL,
   labels,
@@ -20,6 +19,7 @@ import {
 import { type Archive, type ProgramFile, pack } from '../programs/archive.ts';
 import { pageFiles, programFiles, SERVER_PROGRAMS } from '../programs/collect.ts';
 import { podSecurityLabels } from '../security/podSecurity.ts';
+import { type ClusterPart, clusterPart } from './clusterPart.ts';
 import { manifests } from './manifests/all.ts';
 import { type InstallOptions, podSecurityLevel } from './options.ts';
 import { waitUntilReady } from './ready.ts';
@@ -111,7 +111,10 @@ async function requireNames(cluster: Cluster, objects: readonly KubeObject[], si
         throw error;
       }),
     );
-  requireOurs((await Promise.all(read)).filter((found) => found !== undefined), cluster.namespace);
+  requireOurs(
+    (await Promise.all(read)).filter((found) => found !== undefined),
+    cluster.namespace,
+  );
 }
 
 function requireOurs(existing: readonly KubeObject[], namespace: string): void {
@@ -158,15 +161,6 @@ async function noteImage(cluster: Cluster, named: string, signal: AbortSignal, n
     notice.note(
       `The server runs ${named}, which has no digest of a registry, so nodes may have different images of it.`,
     );
-}
-
-/** What belongs to the cluster, and may be missing: the server runs without it. */
-type ClusterPart = 'admission' | 'identities';
-
-/** Returns which part of the cluster an object is; undefined for objects of the namespace. */
-export function clusterPart({ kind, metadata }: KubeObject, namespace: string): ClusterPart | undefined {
-  if (kind.startsWith('ValidatingAdmissionPolicy')) return 'admission';
-  return metadata.name === identityBinding(namespace) ? 'identities' : undefined;
 }
 
 /** Says how clients connect without the bindings of the server. */

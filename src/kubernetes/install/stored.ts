@@ -27,7 +27,10 @@ export function optionsMap(options: InstallOptions, namespace: string): KubeObje
  * Returns the options of the installation in the namespace, also if its server was removed without them, or undefined
  * if there are none. Throws `conflict` if another program has the names, or if the options cannot be read.
  */
-export async function installedOptions(cluster: Cluster, signal: AbortSignal | undefined): Promise<InstallOptions | undefined> {
+export async function installedOptions(
+  cluster: Cluster,
+  signal: AbortSignal | undefined,
+): Promise<InstallOptions | undefined> {
   const [deployment, stored] = await Promise.all([
     cluster.get('Deployment', NAMES.server, { signal }),
     cluster.get('ConfigMap', NAMES.options, { signal }),

@@ -12,6 +12,7 @@ import { assertWhole } from '../../support/directed.ts';
 import { Workspace } from '../../support/testWorkspace.ts';
 import { type Site, site } from './site.ts';
 
+const DATA = 'data';
 /** Name of the target. */
 export const TARGET = 'suite';
 /** The variable with the token of a server at an address. */
@@ -25,12 +26,15 @@ export class ClusterBench {
   readonly cluster: Cluster;
   readonly namespace: string;
   readonly workspace: Workspace;
+  /** The folder with the server's data, where that is on this machine. */
+  readonly data: string;
   readonly #plain: Bench;
   readonly #bench: Bench;
   #connection: Promise<TargetConnection> | undefined;
 
   private constructor(plain: Bench, place: Site, namespace: string) {
     this.#plain = plain;
+    this.data = plain.path(DATA);
     this.site = place;
     this.namespace = namespace;
     this.cluster = place.cluster.inNamespace(namespace);
@@ -41,7 +45,7 @@ export class ClusterBench {
   /** Configures the cluster as a target; nothing is installed yet. */
   static async open(name: string): Promise<ClusterBench> {
     const plain = new Bench({ where: [], env: homeIn(undefined) });
-    const data = plain.path('data');
+    const data = plain.path(DATA);
     mkdirSync(data);
     chmodSync(data, 0o777); // the server in its pod is another user
     const bench = new ClusterBench(plain, await site(data), `rollout-test-${name}-${randomBytes(3).toString('hex')}`);
@@ -71,6 +75,11 @@ export class ClusterBench {
       throw error;
     }
     return bench;
+  }
+
+  /** The variables with which programs find the target. */
+  get home(): Record<string, string> {
+    return homeIn(this.#plain.folder);
   }
 
   install(...more: string[]): Promise<CommandResult> {

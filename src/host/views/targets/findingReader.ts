@@ -55,9 +55,12 @@ export class FindingReader {
     return this.#entries.get(target)?.latest?.findings;
   }
 
-  /** Refreshes all cached findings. The old ones stay until the new ones arrive. */
+  /**
+   * Refreshes all cached findings, because the user asked for it: this also tries whether pods reach the server. The
+   * old ones stay until the new ones arrive.
+   */
   refreshAll(): void {
-    for (const [target, entry] of this.#entries) this.#restart(target, entry);
+    for (const [target, entry] of this.#entries) this.#restart(target, entry, true);
   }
 
   /** Reads targets again that could not be reached, unless that was less than `minIntervalMs` ago. */
@@ -86,14 +89,14 @@ export class FindingReader {
     for (const target of [...this.#entries.keys()]) this.forget(target);
   }
 
-  #restart(target: string, { stop, latest }: Entry): void {
+  #restart(target: string, { stop, latest }: Entry, probe = false): void {
     stop.abort();
-    this.#start(target, latest);
+    this.#start(target, latest, probe);
   }
 
-  #start(target: string, latest: TargetFindings | undefined): Entry {
+  #start(target: string, latest: TargetFindings | undefined, probe = false): Entry {
     const stop = new AbortController();
-    const request = readFindings(this.#cli, target, stop.signal)
+    const request = readFindings(this.#cli, target, stop.signal, probe)
       .catch((error: unknown): readonly Finding[] => {
         const hint = StudioError.is(error) ? error.hint : undefined;
         return [
@@ -123,7 +126,12 @@ function isUnreachable(findings: readonly Finding[]): boolean {
   return findings.some(({ name }) => name === FAILED) || blockingProblem(findings) !== undefined;
 }
 
-async function readFindings(cli: Cli, target: string, signal: AbortSignal): Promise<readonly Finding[]> {
+async function readFindings(
+  cli: Cli,
+  target: string,
+  signal: AbortSignal,
+  probe: boolean,
+): Promise<readonly Finding[]> {
   const { targetFindings } = await import('../../targets/targetCli.ts');
-  return targetFindings(cli, target, signal);
+  return targetFindings(cli, target, signal, probe);
 }

@@ -22,11 +22,7 @@ export function manifests(options: InstallOptions, archive: Archive, namespace: 
 }
 
 /** The same, with programs that are in ConfigMaps already, or undefined if they are in the image. */
-export function objectsOf(
-  options: InstallOptions,
-  programs: ProgramMaps | undefined,
-  namespace: string,
-): KubeObject[] {
+export function objectsOf(options: InstallOptions, programs: ProgramMaps | undefined, namespace: string): KubeObject[] {
   return [
     ...rights(options, namespace),
     ...identityBindings(namespace, serverAccount(options)),

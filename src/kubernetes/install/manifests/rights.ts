@@ -17,6 +17,8 @@ export const RULES = [
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', ...WRITE] },
   // A list would have the values of all Secrets of the namespace.
   { apiGroups: [''], resources: ['secrets'], verbs: ['get', ...WRITE] },
+  // The server sees whether its own exists.
+  { apiGroups: [''], resources: ['services'], verbs: ['get'] },
   { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: READ },
   // What a batch names on the network is allowed to its pods only.
   { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs: ['get', ...WRITE] },

@@ -7,8 +7,8 @@ import {
   podsFinding,
   quantity,
   quotaFinding,
-  targetStatus,
-} from '../../../../src/client/targets/targetStatus.ts';
+} from '../../../../src/client/targets/status/resources.ts';
+import { targetStatus } from '../../../../src/client/targets/targetStatus.ts';
 import { StudioError } from '../../../../src/common/errors.ts';
 import { Cluster } from '../../../../src/kubernetes/access/cluster.ts';
 import type { Node, Pod, ResourceQuota } from '../../../../src/kubernetes/access/objects.ts';
@@ -159,7 +159,9 @@ function answers(more: (request: KubeRequest) => KubeReply | undefined): (reques
         ? { body: { gitVersion: 'v1.34.0' } }
         : request.path.endsWith('deployments/rollout-studio')
           ? statusReply(404, 'NotFound', 'no', { name: NAMES.server, kind: 'deployments', group: 'apps' })
-          : LIST([]));
+          : request.path.endsWith('configmaps/rollout-studio-options')
+            ? statusReply(404, 'NotFound', 'no', { name: NAMES.options, kind: 'configmaps' })
+            : LIST([]));
 }
 
 describe('the status of a target', () => {
@@ -188,7 +190,7 @@ describe('the status of a target', () => {
     );
     assert.match(
       findings.find(({ name }) => name === 'security')?.hint ?? '',
-      /kubectl label --overwrite namespace \S+ pod-security\.kubernetes\.io\/enforce=restricted pod-security/,
+      /kubectl --kubeconfig \S+ --context test label --overwrite namespace \S+ pod-security\.kubernetes\.io\/enforce=restricted pod-security/,
     );
     assert.match(findings.find(({ name }) => name === 'nodes')?.text ?? '', /^no permission to read: /);
     assert.match(findings.find(({ name }) => name === 'server')?.hint ?? '', /rollout cluster install/);

@@ -1,11 +1,11 @@
 /** Reports how a cluster limits what pods of its namespace can do. */
-import { StudioError } from '../../common/errors.ts';
-import type { Cluster } from '../../kubernetes/access/cluster.ts';
-import type { ObjectOf } from '../../kubernetes/access/objects.ts';
-import { admissionNames } from '../../kubernetes/install/manifests/admission.ts';
-import { NAMES } from '../../kubernetes/names.ts';
-import { missingPodSecurity } from '../../kubernetes/security/podSecurity.ts';
-import type { TargetFinding } from './targetStatus.ts';
+import { StudioError } from '../../../common/errors.ts';
+import type { Cluster } from '../../../kubernetes/access/cluster.ts';
+import type { ObjectOf } from '../../../kubernetes/access/objects.ts';
+import { admissionNames } from '../../../kubernetes/install/manifests/admission.ts';
+import { NAMES } from '../../../kubernetes/names.ts';
+import { missingPodSecurity } from '../../../kubernetes/security/podSecurity.ts';
+import type { TargetFinding } from './finding.ts';
 
 /** Reports whether the namespace refuses pods with more rights than ours need. */
 export function podSecurityFinding({ metadata }: ObjectOf<'Namespace'>): TargetFinding {

@@ -1,0 +1,43 @@
+/** Findings about a target. */
+import { errorText, StudioError } from '../../../common/errors.ts';
+
+/** `unknown`: no permission to read it. */
+type FindingState = 'ok' | 'missing' | 'wrong' | 'unknown';
+
+export interface TargetFinding {
+  readonly name:
+    | 'cluster'
+    | 'namespace'
+    | 'security'
+    | 'policy'
+    | 'clock'
+    | 'server'
+    | 'user'
+    | 'queue'
+    | 'pods'
+    | 'nodes'
+    | 'gpus'
+    | 'quota'
+    | 'objects'
+    | 'rights'
+    | 'access'
+    | 'limits'
+    | 'network';
+  readonly state: FindingState;
+  readonly text: string;
+  readonly hint?: string;
+  /** Machine-readable values. */
+  readonly data?: Readonly<Record<string, unknown>>;
+}
+
+/** Returns the finding for a failed request. */
+export function trouble(name: TargetFinding['name'], error: unknown): TargetFinding {
+  if (!StudioError.is(error)) return { name, state: 'wrong', text: errorText(error) };
+  const unreadable = error.code === 'forbidden' && name !== 'cluster' && name !== 'server';
+  return {
+    name,
+    state: unreadable ? 'unknown' : 'wrong',
+    text: unreadable ? `no permission to read: ${error.message}` : error.message,
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
+  };
+}

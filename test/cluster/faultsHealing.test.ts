@@ -1,0 +1,365 @@
+/**
+ * What others do to the objects of a batch and of its installation: every attempt ends exactly once, one line reports
+ * it, and everything heals by itself or with the one command that was printed, which runs as it is. Prints how long it
+ * took until objects existed again.
+ */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { text } from 'node:stream/consumers';
+import { after, before, describe, it } from 'node:test';
+import type { TargetFinding } from '../../src/client/targets/status/finding.ts';
+import type { TargetStatus } from '../../src/client/targets/targetStatus.ts';
+import type { Kind } from '../../src/kubernetes/access/kinds.ts';
+import { batchLabels, batchName, labels, NAMES, selector } from '../../src/kubernetes/names.ts';
+import type { Incident } from '../../src/trace/incidents/incident.ts';
+import { root } from '../support/cli.ts';
+import { ofKind } from '../support/testWorkspace.ts';
+import { steady } from './support/batches.ts';
+import { ClusterBench, TARGET, until } from './support/clusterBench.ts';
+import { FaultTable } from './support/faultTable.ts';
+
+const KEY = 'ROLLOUT_TEST_HEALING';
+const VALUE = 'value-of-the-test';
+/** Numbers to reach: noticed within 30 s, created again within 10 s of that. */
+const NOTICED_MS = 30_000;
+const CREATED_MS = 10_000;
+/** Commands in printed texts, to their end: of the sentence, or of the text. */
+const COMMANDS = /\b(?:rollout (?:cluster|resume)|kubectl) .*?(?=\.?$|\.\s|\s*[;,(])/gm;
+/** The kit's pods are on the host's network, so its namespaces cannot enforce `restricted`. */
+const ACCEPTED = new Set(['security']);
+
+describe('objects that others delete or take', { timeout: 10 * 60_000 }, () => {
+  let bench: ClusterBench;
+  let bin: string;
+  const faults = new FaultTable(() => bench);
+  const times: string[] = [];
+  before(async () => {
+    process.env[KEY] = VALUE;
+    bench = await ClusterBench.installed('healing');
+    bin = commandsIn(path.join(bench.workspace.path(), '..', 'bin'));
+  });
+  after(async () => {
+    faults.print();
+    if (times.length > 0) console.log(`${times.join('\n')}\n`);
+    await bench.close();
+  });
+
+  /** Programs by the names that printed commands use. */
+  function commandsIn(folder: string): string {
+    mkdirSync(folder);
+    const program = (name: string, command: string): void => {
+      const file = path.join(folder, name);
+      writeFileSync(file, `#!/bin/sh\nexec ${command} "$@"\n`);
+      chmodSync(file, 0o755);
+    };
+    program('rollout', `"${process.execPath}" --disable-warning=ExperimentalWarning "${root}/dist/cli.mjs"`);
+    if (bench.site.kit !== undefined) program('kubectl', bench.site.kit.kubectl);
+    return folder;
+  }
+
+  /** Runs a printed command as it is. */
+  async function run(command: string): Promise<{ readonly code: number | null; readonly output: string }> {
+    const env = { ...process.env, ...bench.home, PATH: `${bin}${path.delimiter}${process.env['PATH'] ?? ''}` };
+    const child = spawn('sh', ['-c', command], { cwd: bench.workspace.path(), env, stdio: ['ignore', 'pipe', 'pipe'] });
+    const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
+    const [code] = (await once(child, 'close')) as [number | null];
+    return { code, output: `$ ${command}\n${await stdout}${await stderr}` };
+  }
+
+  const commandsOf = (...texts: readonly (string | undefined)[]): string[] => [
+    ...new Set(texts.flatMap((each) => each?.match(COMMANDS) ?? [])),
+  ];
+
+  async function runAll(commands: readonly string[]): Promise<void> {
+    assert.ok(commands.length > 0, 'a command was printed');
+    for (const command of commands) {
+      const { code, output } = await run(command);
+      assert.equal(code, 0, output);
+    }
+  }
+
+  async function status(...more: string[]): Promise<{ code: number | null; findings: readonly TargetFinding[] }> {
+    const ran = await bench.rollout('target', 'status', TARGET, '--json', ...more);
+    const { targets } = JSON.parse(ran.stdout) as { targets: TargetStatus[] };
+    return { code: ran.code, findings: targets[0]?.findings ?? [] };
+  }
+
+  async function finding(name: string, ...more: string[]): Promise<TargetFinding> {
+    const { findings } = await status(...more);
+    const found = findings.find((each) => each.name === name);
+    assert.ok(found !== undefined, JSON.stringify(findings));
+    return found;
+  }
+
+  /** Everything is ✓, with a pod that reached the server. */
+  async function assertWell(): Promise<void> {
+    let last: Awaited<ReturnType<typeof status>> | undefined;
+    await until('everything is well', async () => {
+      last = await status();
+      return last.code === 0 && last.findings.every(({ name, state }) => state === 'ok' || ACCEPTED.has(name));
+    }).catch((error: unknown) => {
+      assert.fail(`${String(error)}: ${JSON.stringify(last)}`);
+    });
+    assert.ok(last?.findings.some(({ name }) => name === 'network'));
+    const left = await bench.cluster.list('Pod', { labels: 'rollout-studio/probe' });
+    assert.deepEqual(
+      left.map(({ metadata }) => metadata.name),
+      [],
+      'the status leaves no pod',
+    );
+  }
+
+  /** A batch whose pods need a value, and that runs for a while. */
+  async function underWay(name: string, steps = 6): Promise<string> {
+    const files = steady(bench.site, { tasks: 4, steps, batch: { attempts: 2, concurrency: 8 } });
+    const batch = await bench.workspace.launch(name, { ...files, model: { headers: { 'x-key': `\${env:${KEY}}` } } });
+    await bench.workspace.waitForRows(batch, (rows) => rows.some(({ progress }) => progress.steps > 0));
+    return batch;
+  }
+
+  async function losePods(batch: string): Promise<void> {
+    for (const { metadata } of await bench.cluster.list('Pod', { labels: selector(batchLabels(batch)) }))
+      await bench.cluster.remove('Pod', metadata.name, { graceSeconds: 0 });
+  }
+
+  const serverInfo = async () => (await bench.workspace.api()).server();
+  const reportOf = (batch: string, what: string) =>
+    bench.workspace.waitForEvents(batch, (events) =>
+      events.some((event) => event.kind === 'infra' && event.data.what === what),
+    );
+
+  /** Returns the incident that a report prints about something. */
+  async function incident(batch: string, like: RegExp): Promise<string> {
+    const { incidents } = await bench.workspace.json<{ incidents: Incident[] }>('report', batch);
+    const found = incidents.find((each) => like.test(each.text));
+    assert.ok(found !== undefined, JSON.stringify(incidents));
+    return found.text;
+  }
+
+  it('are none in a new installation: all is well, and a pod reaches the server', async () => {
+    await assertWell();
+    const { findings } = await status('--no-probe');
+    assert.equal(findings.find(({ name }) => name === 'network')?.text, 'not tried: --no-probe');
+  });
+
+  describe('of a batch', { concurrency: 4 }, () => {
+    it('its Secret, its ConfigMap, and all its pods are deleted', (test) =>
+      faults.of(test, async () => {
+        const batch = await underWay('lost');
+        const name = batchName(batch);
+        const kinds = ['Secret', 'ConfigMap', 'NetworkPolicy'] as const;
+        for (const kind of kinds) assert.ok(await bench.cluster.remove(kind, name));
+        const since = performance.now();
+        await losePods(batch);
+        for (const kind of kinds)
+          await until(`the ${kind} is there again`, async () => (await bench.cluster.get(kind, name)) !== undefined);
+        const existed = performance.now() - since;
+        const events = await reportOf(batch, 'objects_lost');
+        const [lost] = ofKind(events, 'infra').filter(({ data }) => data.what === 'objects_lost');
+        const created = lost?.data.ms ?? Number.NaN;
+        times.push(`objects of a batch: there again ${Math.round(existed)} ms after they were deleted`);
+        times.push(`objects of a batch: created again ${created} ms after the server noticed`);
+        assert.ok(existed - created < NOTICED_MS && created < CREATED_MS, times.join('; '));
+        return {
+          batch,
+          attempts: 8,
+          report: { what: 'objects_lost', like: /^ConfigMap \S+, Secret \S+, and NetworkPolicy \S+ were deleted by/ },
+        };
+      }));
+
+    it('its values are lost with its Secret and all its pods', async (test) => {
+      if (bench.site.kit === undefined) {
+        faults.skip(test, 'the data of the server is not on this machine');
+        return;
+      }
+      await faults.of(test, async () => {
+        const batch = await underWay('valueless');
+        rmSync(path.join(bench.data, 'secrets', `${batch}.json`));
+        assert.ok(await bench.cluster.remove('Secret', batchName(batch)));
+        await losePods(batch);
+        await reportOf(batch, 'values_lost');
+        const printed = await incident(batch, /are lost/);
+        assert.match(printed, new RegExp(KEY));
+        assert.doesNotMatch(printed, new RegExp(VALUE));
+        assert.deepEqual(commandsOf(printed), [`rollout resume --target ${TARGET} ${batch}`]);
+        await runAll(commandsOf(printed));
+        return {
+          batch,
+          attempts: 8,
+          report: { what: 'values_lost', like: /^No pod can start\. The values of \S+ are lost/ },
+        };
+      });
+    });
+
+    it('its Job is deleted', (test) =>
+      faults.of(test, async () => {
+        const batch = await underWay('jobless');
+        const name = batchName(batch, 1);
+        assert.ok(await bench.cluster.remove('Job', name, { propagation: 'Background' }));
+        return {
+          batch,
+          attempts: 8,
+          report: { what: 'job_deleted', like: new RegExp(`^Job ${name} was deleted by someone else`) },
+        };
+      }));
+
+    it('another program has the names of its objects', (test) =>
+      faults.of(test, async () => {
+        const batch = await underWay('taken');
+        const foreign = { apiVersion: 'v1', kind: 'Secret', stringData: { theirs: 'theirs' } };
+        assert.ok(await bench.cluster.remove('Secret', batchName(batch)));
+        await bench.cluster.create({ ...foreign, metadata: { name: batchName(batch) } });
+        await bench.cluster.create({
+          apiVersion: 'batch/v1',
+          kind: 'Job',
+          metadata: { name: batchName(batch, 2) },
+          spec: {
+            suspend: true,
+            template: { spec: { restartPolicy: 'Never', containers: [{ name: 'theirs', image: bench.site.image }] } },
+          },
+        });
+        await bench.cluster.remove('Job', batchName(batch, 1), { propagation: 'Background' });
+        await reportOf(batch, 'objects_taken');
+        const theirs = await bench.cluster.get('Secret', batchName(batch));
+        assert.deepEqual(Object.keys(theirs?.data ?? {}), ['theirs'], 'it is as it was');
+        await runAll(commandsOf(await incident(batch, /belongs to another program/)));
+        await bench.workspace.ended(batch);
+        const jobs = await bench.cluster.list('Job', { labels: selector(batchLabels(batch)) });
+        assert.ok(
+          jobs.some(({ metadata }) => metadata.name === batchName(batch, 3)),
+          'it took the next name',
+        );
+        assert.ok(await bench.cluster.get('Job', batchName(batch, 2)), 'and left theirs');
+        return {
+          batch,
+          attempts: 8,
+          report: { what: 'objects_taken', like: /^No pod can start\. The Secret \S+ in namespace \S+ belongs to/ },
+        };
+      }));
+  });
+
+  describe('of the installation', () => {
+    it('its Service, Role, and RoleBinding are deleted, and another program takes a name', (test) =>
+      faults.of(test, async () => {
+        const batch = await underWay('roleless', 60);
+        const since = performance.now();
+        for (const kind of ['Service', 'RoleBinding', 'Role'] satisfies Kind[])
+          assert.ok(await bench.cluster.remove(kind, NAMES.server));
+        await reportOf(batch, 'installation');
+        const noticed = performance.now() - since;
+        times.push(`objects of the installation: noticed ${Math.round(noticed)} ms after they were deleted`);
+        assert.ok(noticed < NOTICED_MS);
+        assert.match((await serverInfo()).troubles?.join() ?? '', /rollout cluster upgrade --force\.$/);
+        const broken = await status('--no-probe');
+        assert.equal(broken.code, 1);
+        const objects = broken.findings.find(({ name }) => name === 'objects');
+        assert.match(objects?.text ?? '', /^missing: Role \S+, RoleBinding \S+, and Service \S+$/);
+        assert.equal(broken.findings.find(({ name }) => name === 'rights')?.state, 'wrong');
+        // Somebody else is faster.
+        await bench.cluster.create({
+          apiVersion: 'v1',
+          kind: 'Service',
+          metadata: { name: NAMES.server },
+          spec: { ports: [{ port: 80 }], selector: { app: 'theirs' } },
+        });
+        assert.match((await finding('objects', '--no-probe')).text, /of another program: Service rollout-studio$/);
+        const refused = await bench.rollout('cluster', 'upgrade');
+        assert.notEqual(refused.code, 0);
+        assert.match(refused.stderr, /Service rollout-studio in namespace \S+ belongs to another program\./);
+        const theirs = await bench.cluster.get('Service', NAMES.server);
+        assert.deepEqual(theirs?.spec?.selector, { app: 'theirs' }, 'it is as it was');
+        assert.ok(await bench.cluster.remove('Service', NAMES.server));
+        await runAll(commandsOf(objects?.hint, await incident(batch, /The installation of the server lacks/)));
+        await until('the server sees it', async () => (await serverInfo()).troubles === undefined);
+        await assertWell();
+        return {
+          batch,
+          attempts: 8,
+          report: {
+            what: 'installation',
+            like: /lacks every right of its account \(Role or RoleBinding rollout-studio\)/,
+          },
+        };
+      }));
+
+    it('the server is scaled to 0, changed, and back', async (test) => {
+      if (!bench.site.durable) {
+        faults.skip(test, 'this cluster has no storage that outlives a pod');
+        return;
+      }
+      await faults.of(test, async () => {
+        const batch = await underWay('scaled', 20);
+        await bench.cluster.patch('Deployment', NAMES.server, { spec: { replicas: 0, revisionHistoryLimit: 3 } });
+        await until(
+          'its pod has ended',
+          async () => (await bench.cluster.list('Pod', { labels: selector(labels('server')) })).length === 0,
+        );
+        const server = await finding('server');
+        assert.deepEqual([server.state, server.text], ['wrong', /scaled to 0/.exec(server.text)?.input]);
+        assert.match(commandsOf(server.hint).join(), /^kubectl .*scale deployment rollout-studio --replicas=1 /);
+        await runAll(commandsOf(server.hint));
+        const objects = await finding('objects', '--no-probe');
+        assert.match(objects.text, /^changed: Deployment \S+ \(spec\.revisionHistoryLimit is 3, not 0\)$/);
+        await runAll(commandsOf(objects.hint));
+        await assertWell();
+        return {
+          batch,
+          attempts: 8,
+          report: { what: 'server_back', like: /^The server was restarted/ },
+        };
+      });
+    });
+
+    it('limits and a quota are added that refuse its pods', (test) =>
+      faults.of(test, async () => {
+        const batch = await underWay('limited', 10);
+        await bench.cluster.create({
+          apiVersion: 'v1',
+          kind: 'LimitRange',
+          metadata: { name: 'tiny' },
+          spec: { limits: [{ type: 'Container', max: { memory: '1Mi' } }] },
+        });
+        await bench.cluster.create({
+          apiVersion: 'v1',
+          kind: 'ResourceQuota',
+          metadata: { name: 'none' },
+          spec: { hard: { pods: '1' } },
+        });
+        await until(
+          'the quota counts',
+          async () => (await bench.cluster.get('ResourceQuota', 'none'))?.status?.used?.['pods'] !== undefined,
+        );
+        await losePods(batch);
+        const { code, findings } = await status();
+        assert.equal(code, 1);
+        const limits = findings.find(({ name }) => name === 'limits');
+        assert.equal(limits?.state, 'wrong', JSON.stringify(findings));
+        assert.match(findings.find(({ name }) => name === 'network')?.text ?? '', /^not tried: the cluster does not/);
+        await bench.workspace.waitForEvents(batch, (events) =>
+          ofKind(events, 'infra').some(({ data }) => data.what === 'pod_refused' || data.what === 'quota'),
+        );
+        await bench.cluster.remove('LimitRange', 'tiny');
+        await until('the quota refuses', async () => /quota/.test((await finding('limits')).text));
+        await bench.cluster.remove('ResourceQuota', 'none');
+        return {
+          batch,
+          attempts: 8,
+          report: {
+            what: 'pod_refused',
+            like: /^Cannot create pods for \S+: maximum memory usage per Container is 1Mi/,
+          },
+        };
+      }));
+
+    it('two installations at once are one', async () => {
+      await bench.cluster.remove('Secret', NAMES.authority);
+      await bench.cluster.remove('ConfigMap', NAMES.options);
+      const both = await Promise.all([bench.rollout('cluster', 'upgrade'), bench.rollout('cluster', 'upgrade')]);
+      for (const { code, stdout, stderr } of both) assert.equal(code, 0, `${stdout}\n${stderr}`);
+      await assertWell();
+    });
+  });
+});
