@@ -14,7 +14,7 @@ import { metadataOf } from '../../kubernetes/access/metadata.ts';
 import { type KubeObject, kindOf } from '../../kubernetes/access/objects.ts';
 import { lackingRights, type Right, rightsOf, rightsText } from '../../kubernetes/access/rights.ts';
 import { objectsOf } from '../../kubernetes/install/manifests/all.ts';
-import { rights } from '../../kubernetes/install/manifests/rights.ts';
+import { rights, serverAccount } from '../../kubernetes/install/manifests/rights.ts';
 import { type InstallOptions, installOptions, resolveOptions } from '../../kubernetes/install/options.ts';
 import { OPTIONS_KEY } from '../../kubernetes/install/stored.ts';
 import { NAMES } from '../../kubernetes/names.ts';
@@ -90,7 +90,6 @@ export class InstallationWatch {
 
   async #look(): Promise<string[]> {
     const { cluster, signal } = this.#options;
-    const place = { namespace: cluster.namespace, component: 'server' } as const;
     try {
       const missingRights = await lackingRights(cluster, this.#needed(), { signal });
       const missing = (await Promise.all(this.#objects(missingRights).map((object) => this.#isMissing(object)))).flat();
@@ -104,16 +103,15 @@ export class InstallationWatch {
       return [...lacks, `${rightsLost} (Role or RoleBinding ${NAMES.server})`];
     } catch (error) {
       if (!StudioError.is(error, 'unauthorized')) throw error;
-      return [`ServiceAccount ${NAMES.server} in namespace ${place.namespace}, whose token is not accepted`];
+      const account = serverAccount(this.#installed ?? resolveOptions({}));
+      return [`ServiceAccount ${account} in namespace ${cluster.namespace}, whose token is not accepted`];
     }
   }
 
   #needed(): Right[] {
     const { namespace } = this.#options.cluster;
-    const { cluster } = this.#options;
-    return rightsOf(rights(this.#installed ?? resolveOptions({}), cluster.namespace), NAMES.server).filter(
-      (right) => right.namespace === namespace,
-    );
+    const known = this.#installed ?? resolveOptions({});
+    return rightsOf(rights(known, namespace), serverAccount(known)).filter((right) => right.namespace === namespace);
   }
 
   /** Returns the objects of the installation that this account may read by their names. */

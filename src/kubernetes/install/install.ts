@@ -121,14 +121,14 @@ function requireOurs(existing: readonly KubeObject[], namespace: string): void {
   const foreign = existing.filter((object) => !isOurs(object));
   if (foreign.length === 0) return;
   const names = foreign.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
-  const labels = foreign.map(
-    ({ kind, metadata }) =>
-      `kubectl label ${kind.toLowerCase()} ${metadata.name} ${LABEL.name}=${APP}${metadata.namespace === undefined ? '' : ` -n ${namespace}`}`,
-  );
+  const ours = foreign.map(({ kind, metadata }) => {
+    const where = metadata.namespace === undefined ? '' : ` -n ${metadata.namespace}`;
+    return `kubectl label ${kind.toLowerCase()} ${metadata.name} ${LABEL.name}=${APP}${where}`;
+  });
   throw new StudioError(
     'conflict',
     `${listText(names)} in namespace ${namespace} ${foreign.length === 1 ? 'belongs' : 'belong'} to another program.`,
-    { hint: `Use another namespace. What was made for Rollout Studio can be handed over with ${labels.join(' && ')}` },
+    { hint: `Use another namespace. What was made for Rollout Studio can be handed over with ${ours.join(' && ')}` },
   );
 }
 

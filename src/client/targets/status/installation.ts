@@ -11,6 +11,7 @@ import {
 } from '../../../kubernetes/install/inspect.ts';
 import { serverFiles } from '../../../kubernetes/install/install.ts';
 import { objectsOf } from '../../../kubernetes/install/manifests/all.ts';
+import { serverAccount } from '../../../kubernetes/install/manifests/rights.ts';
 import { NAMES } from '../../../kubernetes/names.ts';
 import { shaOf } from '../../../kubernetes/programs/archive.ts';
 import { type TargetFinding, trouble } from './finding.ts';
@@ -88,8 +89,9 @@ export async function serverRightsFinding(
   { options }: InspectedInstallation,
   signal: AbortSignal | undefined,
 ): Promise<TargetFinding> {
-  const needed = rightsOf(objectsOf(options, undefined, cluster.namespace), NAMES.server);
-  const user = `system:serviceaccount:${cluster.namespace}:${NAMES.server}`;
+  const account = serverAccount(options);
+  const needed = rightsOf(objectsOf(options, undefined, cluster.namespace), account);
+  const user = `system:serviceaccount:${cluster.namespace}:${account}`;
   try {
     const lacking = await lackingRights(cluster, needed, { user, signal });
     return lacking.length === 0

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import { StudioError } from '../../../common/errors.ts';
 import { sentence } from '../../../common/text.ts';
 import { batchJob } from '../../../executor/kubernetes/jobManifest.ts';
+import { withDefaults } from '../../../executor/kubernetes/podResources.ts';
 import type { Cluster } from '../../../kubernetes/access/cluster.ts';
 import type { KubeObject, Pod } from '../../../kubernetes/access/objects.ts';
 import { workerUrls } from '../../../kubernetes/install/manifests/server.ts';
@@ -163,9 +164,10 @@ async function removeLeft(cluster: Cluster, signal: AbortSignal | undefined): Pr
       await cluster.remove('Pod', metadata.name, { graceSeconds: 0, signal });
 }
 
-function workerTemplate(cluster: Cluster, { image, pullPolicy, programs }: InstallOptions) {
+function workerTemplate(cluster: Cluster, { image, pullPolicy, programs, pods: installed }: InstallOptions) {
+  const pods = withDefaults({}, installed?.workers);
   const job = batchJob({
-    ...{ batch: NO_BATCH, round: 1, namespace: cluster.namespace, pods: {}, image, pullPolicy, programs },
+    ...{ batch: NO_BATCH, round: 1, namespace: cluster.namespace, pods, image, pullPolicy, programs },
     ...{ sizing: { completions: 1, parallelism: 1, slots: 1 }, settled: 0, fruitless: 0 },
   });
   return template.parse(job['spec']).template;
