@@ -152,6 +152,9 @@ export const importRollouts = z.object({
     .max(200),
 });
 
+/** Whom a batch is shared with: everybody who may read, or these users. */
+export const shared = z.union([z.literal('everyone'), z.array(z.string().min(1).max(500)).max(1000)]);
+
 export const batchState = z.enum(['open', 'running', 'paused', 'ended']);
 
 export const batchRow = z.object({
@@ -209,6 +212,11 @@ export const batchRow = z.object({
   /** Tokens that the attempts of a task may use, what they may cost, and tasks that used that. */
   budget: z.object({ tokens: int.optional(), cost: z.number().optional(), spent: int }).optional(),
   imported: z.boolean(),
+  /**
+   * The user of the cluster who launched it, and whom it is shared with: it is private. Absent: it belongs to nobody.
+   */
+  by: z.string().optional(),
+  shared: shared.optional(),
   reason: z.string().optional(),
   /** Cursor of the summary rows. */
   rev: int,

@@ -10,6 +10,8 @@ export interface OpenOptions {
   readonly leaseMs?: number;
   /** Delay after the end of a rollout before its stream is compressed; a second by default. */
   readonly packDelayMs?: number;
+  /** How many entries of the audit log are kept; 50,000 by default. */
+  readonly auditEntries?: number;
   /** Whether a folder is only read: everything that would change it throws `forbidden`. */
   readonly readOnly?: boolean;
 }
@@ -19,7 +21,12 @@ export interface OpenOptions {
  * cannot be opened, `version` when a newer program wrote it.
  */
 export function openStore(target: string, options: OpenOptions = {}): Promise<Store> {
-  const settings = { leaseMs: options.leaseMs ?? LEASE_SECONDS * 1000, packDelayMs: options.packDelayMs ?? 1000 };
+  const { auditEntries } = options;
+  const settings = {
+    leaseMs: options.leaseMs ?? LEASE_SECONDS * 1000,
+    packDelayMs: options.packDelayMs ?? 1000,
+    ...(auditEntries === undefined ? {} : { auditEntries }),
+  };
   if (isPostgresUrl(target)) return openPostgres(target, settings);
   const folder = path.resolve(target);
   return options.readOnly === true ? openSqliteReadOnly(folder, settings) : openSqlite(folder, settings);

@@ -8,6 +8,7 @@ import type { TaskRecord } from '../trace/task.ts';
 import type { CollectableBlobs } from './blobs/content.ts';
 import type { AskedGroup, FilteredGroup, FinishedGroupRecord, ReplayedRollout } from './groupStore.ts';
 import { Appender } from './logic/appender.ts';
+import { SqlAudit } from './logic/audit.ts';
 import * as batches from './logic/batches.ts';
 import { closeRollouts } from './logic/closing.ts';
 import * as commands from './logic/commands.ts';
@@ -22,6 +23,7 @@ import * as lists from './logic/lists.ts';
 import { Packer } from './logic/packing.ts';
 import { podRollout } from './logic/podRollouts.ts';
 import * as sessions from './logic/sessions.ts';
+import { SqlSharing } from './logic/sharing.ts';
 import { addStoredBytes, storedBytes } from './logic/storedBytes.ts';
 import { addRescored, addTasks, findTask, listTasks } from './logic/tasks.ts';
 import { addVerdict } from './logic/verdicts.ts';
@@ -57,6 +59,8 @@ export interface SqlStoreOptions {
   readonly leaseMs: number;
   /** Delay after the end of a rollout before its stream is compressed. */
   readonly packDelayMs: number;
+  /** How many entries of the audit log are kept. */
+  readonly auditEntries?: number;
   /** Where the secret key is, if not in the database. */
   readonly key?: KeyPlace;
 }
@@ -67,6 +71,8 @@ export class SqlStore implements Store {
   readonly name: string;
   readonly blobs: BlobStore;
   readonly endpoints: SqlEndpoints;
+  readonly sharing: SqlSharing;
+  readonly audit: SqlAudit;
   readonly #sql: Sql;
   readonly #collectable: CollectableBlobs;
   readonly #leaseMs: number;
@@ -81,6 +87,8 @@ export class SqlStore implements Store {
     this.name = options.name;
     this.blobs = blobs;
     this.endpoints = new SqlEndpoints(sql);
+    this.sharing = new SqlSharing(sql);
+    this.audit = new SqlAudit(sql, options.auditEntries);
     this.#sql = sql;
     this.#key = options.key;
     this.#collectable = blobs;
@@ -158,7 +166,7 @@ export class SqlStore implements Store {
     return this.#sql.read((db) => lists.getBatch(db, id));
   }
 
-  batches(page: { before?: string; limit: number }): Promise<BatchPage> {
+  batches(page: { before?: string; limit: number; reader?: string }): Promise<BatchPage> {
     return this.#sql.read((db) => lists.listBatches(db, page));
   }
 

@@ -13,6 +13,7 @@ import type { EventData, EventKind, RolloutEndStatus, TraceEvent } from '../trac
 import type { TaskRate } from '../trace/selection/curriculum.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
+import type { AuditStore, Shared, SharingStore } from './accessStore.ts';
 import type { EndpointStore } from './endpointStore.ts';
 import type { GroupStore } from './groupStore.ts';
 
@@ -23,6 +24,10 @@ export interface Store extends GroupStore {
   readonly blobs: BlobStore;
   /** What trainers announced about model endpoints. */
   readonly endpoints: EndpointStore;
+  /** Whose batches are, and who may read them. */
+  readonly sharing: SharingStore;
+  /** Who did what. */
+  readonly audit: AuditStore;
   /** Returns milliseconds since the epoch, by the database's clock. */
   now(): Promise<number>;
   /** Returns a key created once per store, which signs worker tokens: 32 random bytes in hex. */
@@ -74,8 +79,8 @@ export interface Store extends GroupStore {
    */
   batchProgress(batch: string, passes?: number): Promise<BatchProgress>;
   batch(id: string): Promise<BatchRecord | undefined>;
-  /** Lists batches, newest first; `before` is a batch ID. */
-  batches(page: { before?: string; limit: number }): Promise<BatchPage>;
+  /** Lists batches, newest first; `before` is a batch ID. `reader`: only those that this user may read. */
+  batches(page: { before?: string; limit: number; reader?: string }): Promise<BatchPage>;
   /** Lists batches that have not ended, by priority (high first), then age, for the executor and the stop rules. */
   activeBatches(): Promise<BatchRecord[]>;
   tasks(batch: string, page: { after?: number; limit: number }): Promise<{ tasks: TaskRecord[]; next?: number }>;
@@ -273,6 +278,9 @@ export interface NewBatch {
   readonly task_tokens?: number;
   /** No attempt of a task begins after its attempts cost this much. */
   readonly task_cost?: number;
+  /** The user of the cluster who launched it. It is private to that user then, and to those whom it is shared with. */
+  readonly by?: string;
+  readonly shared?: Shared;
   /** What its groups are, if trainers request them. Tasks that are added are a dataset then, and are not queued. */
   readonly group?: GroupSettings;
 }

@@ -337,6 +337,8 @@ const eventData = {
       parent: forkPoint.optional(),
       /** The batch whose rollouts it scores again. */
       rescores: z.string().optional(),
+      /** The user of the cluster who launched it. */
+      by: z.string().optional(),
     }),
   infra: () =>
     z.object({
@@ -357,6 +359,8 @@ const eventData = {
       command: z.string(),
       verb: z.string(),
       by: z.string(),
+      /** The user of the cluster; `by` is the program. */
+      user: z.string().optional(),
       rollout: z.string().optional(),
       args: json.optional(),
       result: json.optional(),

@@ -7,6 +7,7 @@ import { after, before, describe } from 'node:test';
 import { type OpenOptions, openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
+import { accessTests } from './store/access.ts';
 import { adaptiveTests } from './store/adaptive.ts';
 import { appendTests } from './store/appends.ts';
 import { batchTests } from './store/batches.ts';
@@ -39,6 +40,7 @@ const SUITES = [
   commandTests,
   endpointTests,
   blobTests,
+  accessTests,
 ];
 
 describe('store contract: SQLite', { timeout: TIMEOUT_MS }, () => {

@@ -306,14 +306,24 @@ describe('SQLite store', () => {
     await store.close();
     const database = openDatabase(path.join(place, 'store.db'), { readOnly: false });
     const groups = ['dataset_task', 'trainer_group', 'group_callback', 'task_count'];
-    const tables = ['pod_rollout', 'blob_pack', 'endpoint', ...groups];
+    const access = ['batch_reader', 'blob_upload', 'audit'];
+    const tables = ['pod_rollout', 'blob_pack', 'endpoint', ...groups, ...access];
     for (const table of tables) database.exec(`DROP TABLE ${table}`);
     for (const column of ['pack', 'place']) database.exec(`ALTER TABLE blob DROP COLUMN ${column}`);
     for (const column of ['stored', 'origin']) database.exec(`ALTER TABLE rollout DROP COLUMN ${column}`);
     const delivered = ['filtered_groups', 'filtered_tokens', 'replayed_groups', 'replayed_rollouts', 'pending'];
     const repeated = ['repeated_groups', 'repeated_requests'];
     const band = ['outside', 'outside_attempts', 'moves'];
-    for (const column of ['side_input_tokens', 'side_output_tokens', ...band, 'spent', ...delivered, ...repeated])
+    const own = ['owner', 'shared'];
+    for (const column of [
+      'side_input_tokens',
+      'side_output_tokens',
+      ...band,
+      'spent',
+      ...delivered,
+      ...repeated,
+      ...own,
+    ])
       database.exec(`ALTER TABLE batch DROP COLUMN ${column}`);
     for (const column of ['endpoints_rev', 'calls']) database.exec(`ALTER TABLE session DROP COLUMN ${column}`);
     database.exec("UPDATE meta SET value = '1' WHERE name = 'version'");
@@ -323,6 +333,14 @@ describe('SQLite store', () => {
     const [lease] = await upgraded.lease(session, 1, 'uid');
     assert.equal(await upgraded.podRollout(batch, 'uid'), lease?.rollout);
     assert.equal(await upgraded.storedBytes(lease?.rollout ?? ''), 0);
+    // Batches from before belong to nobody: everybody who may read sees them.
+    const { batches } = await upgraded.batches({ limit: 9, reader: 'ann' });
+    assert.deepEqual(
+      batches.map((row) => [row.batch, row.by]),
+      [[batch, undefined]],
+    );
+    await upgraded.audit.add({ user: 'ann', what: 'launch', result: 'done' });
+    assert.equal((await upgraded.audit.list({ limit: 9 })).length, 1);
     await upgraded.close();
   });
 

@@ -1,6 +1,7 @@
 import { StudioError } from '../../common/errors.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import { COUNT_NAMES, type CountName } from '../../trace/outcome.ts';
+import type { Shared } from '../accessStore.ts';
 import { int, intOr, quote, stored, text, textOr, unquote } from '../sql/row.ts';
 import { BATCH } from '../sql/schema.ts';
 import type { Reader, Row, Transaction } from '../sql/sql.ts';
@@ -59,6 +60,8 @@ export interface Batch {
   /** Groups that were requested again, and how often that happened. */
   repeated_groups: number;
   repeated_requests: number;
+  /** Whom it is shared with. Changed by `share` alone. */
+  readonly shared: Shared;
 }
 
 /** Value of the column `paused`, where 1 is a plain pause. */
@@ -146,7 +149,14 @@ export function readBatch(row: Row): Batch {
     pending: int(row, 'pending'),
     repeated_groups: int(row, 'repeated_groups'),
     repeated_requests: int(row, 'repeated_requests'),
+    shared: sharedOf(text(row, 'shared')),
   };
+}
+
+const NOBODY = '[]';
+
+function sharedOf(json: string): Shared {
+  return json === NOBODY ? [] : stored<Shared>(json);
 }
 
 /**
@@ -302,6 +312,9 @@ export function batchRow(batch: Batch): BatchRow {
     ...(spec.curriculum === undefined ? {} : { curriculum: curriculumOf(spec.curriculum, batch) }),
     ...budgetOf(batch),
     imported: spec.imported,
+    ...(spec.by === undefined
+      ? {}
+      : { by: spec.by, shared: batch.shared === 'everyone' ? 'everyone' : [...batch.shared] }),
     ...(batch.reason === null ? {} : { reason: batch.reason }),
     rev: batch.rev,
     last: batch.last,

@@ -11,16 +11,18 @@ import { addCallback } from './groups/queries.ts';
 import { endIfDone, Ledger } from './ledger.ts';
 import { checkName } from './names.ts';
 import { readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
+import { addReaders } from './sharing.ts';
 import { unneededTasks } from './taskCounts.ts';
 
 /** See `Store.createBatch`. */
 export async function createBatch(tx: Transaction, spec: NewBatch): Promise<void> {
   checkName('batch', spec.id);
   const json = canonicalJson(spec);
+  const shared = (spec.by === undefined ? undefined : spec.shared) ?? [];
   const written = await tx.insert(
     BATCH,
-    ['name', 'spec', 'created_at', 'breakpoints'],
-    [[spec.id, json, tx.now, '[]']],
+    ['name', 'spec', 'created_at', 'breakpoints', 'owner', 'shared'],
+    [[spec.id, json, tx.now, '[]', spec.by === undefined ? null : quote(spec.by), JSON.stringify(shared)]],
     'ignore',
   );
   const batch = await lockBatch(tx, spec.id).catch((error: unknown) => {
@@ -37,12 +39,14 @@ export async function createBatch(tx: Transaction, spec: NewBatch): Promise<void
   }
   await addBlobRefs(tx, batch.id, [...spec.blobs, spec.submission]);
   await addParents(tx, batch);
+  await addReaders(tx, batch.id, shared);
   if (spec.group?.callback !== undefined) await addCallback(tx, batch.id);
   await addBatchEvent(tx, batch, 'batch.start', {
     name: spec.name,
     submission: spec.submission,
     ...parentOf(spec),
     ...(spec.rescores === undefined ? {} : { rescores: spec.rescores.batch }),
+    ...(spec.by === undefined ? {} : { by: spec.by }),
   });
   await saveBatches(tx, [batch]);
 }

@@ -18,6 +18,7 @@ const OF_BATCH = [
   'trainer_group',
   'group_callback',
   'task_count',
+  'batch_reader',
 ];
 
 type GcOptions = {

@@ -7,6 +7,7 @@ import type { BatchRecord, RolloutRecord, StoreTotals } from '../store.ts';
 import { batchId, batchRecord, batchRow, findBatch, noBatch, readBatch, SELECT_BATCH } from './batchState.ts';
 import { batchStream } from './events.ts';
 import { lineageOf, readRollout, rolloutRow, SELECT_ROLLOUT_ROW } from './rolloutState.ts';
+import { READABLE, readerValues } from './sharing.ts';
 
 /** See `Store.batch`. */
 export async function getBatch(db: Reader, name: string): Promise<BatchRecord | undefined> {
@@ -15,11 +16,16 @@ export async function getBatch(db: Reader, name: string): Promise<BatchRecord | 
 }
 
 /** See `Store.batches`. */
-export async function listBatches(db: Reader, page: { before?: string; limit: number }): Promise<BatchPage> {
+export async function listBatches(
+  db: Reader,
+  page: { before?: string; limit: number; reader?: string },
+): Promise<BatchPage> {
   const before = page.before === undefined ? Number.MAX_SAFE_INTEGER : await batchId(db, page.before);
+  const { reader } = page;
   const rows = await db.all(
-    `${SELECT_BATCH} WHERE id < ? AND gone = 0 ORDER BY id DESC LIMIT ?`,
+    `${SELECT_BATCH} b WHERE id < ? AND gone = 0${reader === undefined ? '' : ` AND ${READABLE}`} ORDER BY id DESC LIMIT ?`,
     before,
+    ...(reader === undefined ? [] : readerValues(reader)),
     page.limit + 1,
   );
   const batches = rows.slice(0, page.limit).map((row) => batchRow(readBatch(row)));

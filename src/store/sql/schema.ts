@@ -7,7 +7,7 @@
  */
 import type { Table } from './sql.ts';
 
-export const STORE_VERSION = 12;
+export const STORE_VERSION = 13;
 
 export const BATCH = {
   name: 'batch',
@@ -52,7 +52,25 @@ export const BATCH = {
     pending: 'int',
     repeated_groups: 'int',
     repeated_requests: 'int',
+    owner: 'text',
+    shared: 'text',
   },
+} as const satisfies Table;
+
+/** Who may read a batch besides its owner: a quoted user, or `*`. */
+export const BATCH_READER = {
+  name: 'batch_reader',
+  columns: { batch: 'int', who: 'text' },
+} as const satisfies Table;
+/** Users who have sent the content of a blob. */
+export const BLOB_UPLOAD = {
+  name: 'blob_upload',
+  columns: { sha: 'text', who: 'text', at: 'int' },
+} as const satisfies Table;
+/** Who did what. */
+export const AUDIT = {
+  name: 'audit',
+  columns: { id: 'int', at: 'int', who: 'text', what: 'text', batch: 'text', result: 'text', detail: 'text' },
 } as const satisfies Table;
 
 export const TASK = {
@@ -253,6 +271,7 @@ export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [
   pendingMembers,
   controlCounts,
   repeatedRequests,
+  identities,
 ];
 
 function firstVersion(d: Definitions): readonly string[] {
@@ -420,5 +439,23 @@ function repeatedRequests(d: Definitions): readonly string[] {
     ...['repeated_groups', 'repeated_requests'].map(
       (column) => `ALTER TABLE batch ADD COLUMN ${column} ${d.int} NOT NULL DEFAULT 0`,
     ),
+  ];
+}
+
+function identities(d: Definitions): readonly string[] {
+  return [
+    // Without an owner, as before: visible to everybody who may read.
+    'ALTER TABLE batch ADD COLUMN owner TEXT',
+    "ALTER TABLE batch ADD COLUMN shared TEXT NOT NULL DEFAULT '[]'",
+    `CREATE TABLE batch_reader (batch ${d.int} NOT NULL, who TEXT NOT NULL, PRIMARY KEY (batch, who))${d.clustered}`,
+    `CREATE TABLE blob_upload (
+      sha TEXT NOT NULL, who TEXT NOT NULL, at ${d.int} NOT NULL, PRIMARY KEY (sha, who)
+    )${d.clustered}`,
+    'CREATE INDEX blob_upload_at ON blob_upload (at)',
+    `CREATE TABLE audit (
+      id ${d.id}, at ${d.int} NOT NULL, who TEXT, what TEXT NOT NULL, batch TEXT, result TEXT NOT NULL, detail TEXT
+    )${d.table}`,
+    'CREATE INDEX audit_who ON audit (who, id)',
+    'CREATE INDEX audit_batch ON audit (batch, id)',
   ];
 }

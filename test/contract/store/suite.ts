@@ -7,5 +7,5 @@ export interface Subject {
   /** Another server on the same data: the same object where a store has one server only. */
   other(): Store;
   /** Opens a separate, empty store with a lease so short that a test can see it end. The suite closes it. */
-  fresh(options?: { leaseMs?: number; packDelayMs?: number }): Promise<Store>;
+  fresh(options?: { leaseMs?: number; packDelayMs?: number; auditEntries?: number }): Promise<Store>;
 }
