@@ -30,6 +30,8 @@ const LOADERS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['pause', async (): Promise<Command> => (await import('./commands/control.ts')).pause],
   ['resume', async (): Promise<Command> => (await import('./commands/control.ts')).resume],
   ['retry', async (): Promise<Command> => (await import('./commands/control.ts')).retry],
+  ['share', async (): Promise<Command> => (await import('./commands/share.ts')).share],
+  ['audit', async (): Promise<Command> => (await import('./commands/audit.ts')).audit],
   ['endpoint', async (): Promise<Command> => (await import('./commands/endpoint.ts')).endpoint],
   ['target', async (): Promise<Command> => (await import('./commands/target.ts')).target],
   ['cluster', async (): Promise<Command> => (await import('./commands/cluster.ts')).cluster],

@@ -171,6 +171,8 @@ export const submission = z.object({
   /** Absent in submissions of older versions, whose programs run in a sandbox where there is one, like all others. */
   sandbox: submittedSandbox.optional(),
   notify: z.object({ url: z.string() }).optional(),
+  /** Who else sees the batch, if a user of a cluster launches it. */
+  share: z.union([z.literal('everyone'), z.array(z.string())]).optional(),
   /** Settings of the pods; ignored on a target without pods. */
   pods: submittedPods.optional(),
   /** Names of environment variables used in `${env:…}`; those in `shown` are not secret (endpoints, model names). */

@@ -129,6 +129,7 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
     hold_limit_seconds: file.hold_limit,
     sandbox: submittedSandbox(loaded, ports.files),
     ...(file.notify === undefined ? {} : { notify: file.notify }),
+    ...(file.share === undefined ? {} : { share: file.share }),
     ...(file.pods === undefined ? {} : { pods: submittedPods(loaded, file.pods) }),
     env: { names: environment.names, shown: environment.shown },
     ...(git === undefined ? {} : { git }),

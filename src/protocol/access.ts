@@ -79,6 +79,8 @@ export const ROUTE_RIGHTS: Readonly<Record<string, Right | 'anyone'>> = {
   'POST /v1/batches/:batch/commands': 'control',
   'POST /v1/rollouts/:rollout/commands': 'control',
   'POST /v1/endpoints': 'control',
+  'POST /v1/batches/:batch/exports': 'read',
+  'GET /v1/audit': 'read',
   'POST /v1/gc': 'administer',
 };
 
@@ -114,3 +116,23 @@ export const loginReply = z.object({
   expires_in_ms: z.number().int().min(0),
 });
 export type LoginReply = z.infer<typeof loginReply>;
+
+/** `POST /v1/batches/<id>/exports`: records that a client exports attempts. */
+export const exported = z.object({ format: z.string().min(1).max(100), attempts: z.number().int().min(0) });
+export type Exported = z.infer<typeof exported>;
+
+/** What somebody did. Without a user: whoever has a client token. `result`: `done`, or the code of an error. */
+export const auditEntry = z.object({
+  id: z.number().int(),
+  at: z.number().int(),
+  user: z.string().optional(),
+  what: z.string(),
+  batch: z.string().optional(),
+  result: z.string(),
+  detail: z.string().optional(),
+});
+export type AuditEntry = z.infer<typeof auditEntry>;
+
+/** `GET /v1/audit?user=…&batch=…&since=<ms>&before=<id>&limit=<n>`: newest first. */
+export const auditPage = z.object({ entries: z.array(auditEntry), next: z.number().int().optional() });
+export type AuditPage = z.infer<typeof auditPage>;

@@ -7,6 +7,7 @@ import { type ErrorCode, errorCodeOf, StudioError } from '../common/errors.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
+import { type AuditPage, auditPage, type Exported } from './access.ts';
 import {
   type BatchPage,
   type BatchRow,
@@ -236,6 +237,19 @@ export class Api {
   /** Returns token records of a batch by task, attempt, and call. */
   tokens(batch: string, page: { after?: string; limit?: number } = {}, signal?: AbortSignal): Promise<TokenPage> {
     return this.#json('GET', `/v1/batches/${batch}/tokens${query(page)}`, tokenPage, undefined, signal);
+  }
+
+  /** Records that this client exports attempts of a batch. */
+  async exported(batch: string, what: Exported, signal?: AbortSignal): Promise<void> {
+    await this.#json('POST', `/v1/batches/${batch}/exports`, anyResponse, what, signal);
+  }
+
+  /** Returns entries of the audit log, newest first. `before`: `next` of the previous page. */
+  audit(
+    page: { user?: string; batch?: string; since?: number; before?: number; limit?: number } = {},
+    signal?: AbortSignal,
+  ): Promise<AuditPage> {
+    return this.#json('GET', `/v1/audit${query(page)}`, auditPage, undefined, signal);
   }
 
   fork(fork: Fork, signal?: AbortSignal): Promise<ForkReply> {

@@ -59,6 +59,7 @@ const batchVerb = z.enum([
   'breakpoints',
   'note',
   'cancel_group',
+  'share',
 ]);
 
 /** The arguments of each verb. */
@@ -119,6 +120,18 @@ export const rescoreArgs = z.object({
   secrets: z.record(z.string(), z.string()).optional(),
   rollouts: z.array(z.string()).optional(),
 });
+/**
+ * Arguments of `share`: who else sees the batch of a user of a cluster. `with`: these users too. `everyone`: whoever may
+ * read. `only_me`: nobody else any more.
+ */
+export const shareArgs = z
+  .strictObject({
+    with: z.array(z.string().min(1).max(500)).min(1).max(1000).optional(),
+    everyone: z.literal(true).optional(),
+    only_me: z.literal(true).optional(),
+  })
+  .refine((args) => Object.values(args).filter((value) => value !== undefined).length === 1, 'needs one of the three');
+export type ShareArgs = z.infer<typeof shareArgs>;
 /** `POST /v1/batches/<id>/commands`. */
 export const batchCommand = z.object({ ...command, verb: batchVerb });
 export type BatchCommand = z.infer<typeof batchCommand>;

@@ -6,11 +6,11 @@ import type { Log } from '../common/log.ts';
 import { PRODUCT } from '../common/product.ts';
 import { publicUrl } from '../common/redaction/hidable.ts';
 import type { ClusterHost, Executor } from '../executor/executor.ts';
-import type { ServerInfo } from '../protocol/client.ts';
 import type { ReplicaSource } from '../protocol/replicas.ts';
-import { PROTOCOL } from '../protocol/version.ts';
 import { readOnlyError } from '../store/sqlite/readOnlySqlite.ts';
 import type { Store } from '../store/store.ts';
+import { OPERATOR } from './access/caller.ts';
+import { Guard } from './access/guard.ts';
 import { Logins, type Reviewer } from './access/logins.ts';
 import type { OriginRules } from './access/origins.ts';
 import { type ClientTokens, Tokens } from './access/tokens.ts';
@@ -32,6 +32,7 @@ import { drain } from './process/drain.ts';
 import { Idle } from './process/idle.ts';
 import { allRoutes } from './routes/all.ts';
 import type { Programs } from './routes/programs.ts';
+import { serverInfo } from './serverInfo.ts';
 import type { Services } from './services.ts';
 import { StoreHealth } from './storeHealth.ts';
 import { Counters } from './telemetry/counters.ts';
@@ -219,6 +220,8 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   });
 
   const services: Services = {
+    caller: OPERATOR,
+    usable: (shas) => store.blobs.has(shas),
     store,
     changes,
     submissions,
@@ -289,6 +292,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     workers: () => hub.callers().length,
     draining: () => draining,
   });
+  const guard = new Guard({ store, logins, log });
   const listener = new Listener({
     tokens,
     logins,
@@ -298,11 +302,12 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     origins: { ...options.origins, host: options.listen.host },
     router: new Router(
       allRoutes({
-        ...{ services, tokens, logins, access, scrape, programs: options.programs, pages: options.pages },
+        ...{ services, tokens, logins, guard, access, scrape, programs: options.programs, pages: options.pages },
         quota: new BlobQuota(options.rolloutBytes ?? Infinity, services.store),
         openMetrics: options.metrics === 'open',
       }),
       options.readOnly === true ? readOnlyError(store.name) : undefined,
+      (route, caller, params, error) => guard.refused(route, caller, params, error),
     ),
     checkSession: (of) => access.check(of),
     worker: (socket, transport, enrollment) => {
@@ -373,27 +378,6 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       closeParts();
       await store.close();
     },
-  };
-}
-
-async function serverInfo(store: Store, startedAt: number, pressure: BackPressure): Promise<ServerInfo> {
-  const [counts, sessions, now] = await Promise.all([store.counts(), store.sessions(), store.now()]);
-  return {
-    product: PRODUCT,
-    protocol: PROTOCOL,
-    pid: process.pid,
-    store: store.name,
-    started_at: startedAt,
-    ...counts,
-    workers: sessions.map(({ session, worker, slots, running, held, expiresAt }) => ({
-      session,
-      worker,
-      slots,
-      running,
-      held,
-      alive: expiresAt > now,
-    })),
-    endpoints: pressure.info(),
   };
 }
 

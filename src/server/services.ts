@@ -4,6 +4,7 @@ import type { Log } from '../common/log.ts';
 import type { Executor } from '../executor/executor.ts';
 import type { ServerInfo } from '../protocol/client.ts';
 import type { Store } from '../store/store.ts';
+import type { Caller } from './access/caller.ts';
 import type { Tokens } from './access/tokens.ts';
 import type { Secrets } from './batches/secrets.ts';
 import type { Submissions } from './batches/submissions.ts';
@@ -13,6 +14,10 @@ import type { EndpointControl } from './endpoints/control.ts';
 import type { Leasing } from './workers/leasing.ts';
 
 export interface Services {
+  /** Who asks: the server itself, unless a route says otherwise (see `servicesFor`). */
+  readonly caller: Caller;
+  /** Returns which of these blobs are stored, and may be used by the caller. */
+  readonly usable: (shas: readonly string[]) => Promise<Set<string>>;
   readonly store: Store;
   readonly changes: Changes;
   readonly submissions: Submissions;

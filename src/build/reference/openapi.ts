@@ -1,7 +1,7 @@
 /** The OpenAPI document of a server's HTTP API, from the zod schemas with which both ends validate. */
 import { z } from 'zod';
 import type { JsonObject } from '../../common/json.ts';
-import { login, loginReply, type Right, ROUTE_RIGHTS } from '../../protocol/access.ts';
+import { auditPage, exported, login, loginReply, type Right, ROUTE_RIGHTS } from '../../protocol/access.ts';
 import { gcResult } from '../../protocol/api.ts';
 import * as client from '../../protocol/client.ts';
 import { batchCommand, commandReply, rolloutCommand } from '../../protocol/commands.ts';
@@ -119,6 +119,16 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     text: 'Continues a rollout from one of its events, in a new batch',
     body: client.fork,
     reply: client.forkReply,
+  },
+  'POST /v1/batches/:batch/exports': {
+    text: 'Records that a client exports attempts of a batch',
+    body: exported,
+    reply: nothing,
+  },
+  'GET /v1/audit': {
+    text: 'Who did what, newest first; without the right “administer”, only what the caller did',
+    query: { user: 'text', batch: 'text', since: 'whole number', before: 'whole number', limit: 'whole number' },
+    reply: auditPage,
   },
   'POST /v1/gc': { text: 'Removes batches', body: client.gcBody, reply: gcResult },
   'GET /v1/rollouts/:rollout': { text: 'A rollout, with its task', reply: client.rolloutInfo },

@@ -43,6 +43,8 @@ export const EXPORT_FORMATS: readonly { readonly id: string; readonly title: str
   ...TRAINING_FORMATS.map(({ id, title, text }) => ({ id, title, text })),
 ];
 
+const NO_RECORD: ReadonlySet<string> = new Set(['not_found', 'unsupported', 'forbidden', 'usage']);
+
 /** Characters that are written at once. */
 const PART = 256 * 1024;
 
@@ -108,6 +110,7 @@ export class Export {
 
   /** Yields the file in parts, and counts in `counts`. Call it once. */
   async *bytes(): AsyncGenerator<Uint8Array> {
+    await this.#record();
     if (!('format' in this.#plan)) {
       yield* this.#csv(this.#plan);
       return;
@@ -125,6 +128,19 @@ export class Export {
       text = '';
     }
     if (text !== '') yield Buffer.from(text);
+  }
+
+  /** Tells the server, whose record says who exported what. */
+  async #record(): Promise<void> {
+    const format = 'format' in this.#plan ? this.#plan.format.id : 'csv';
+    for (const { batch } of this.batches) {
+      try {
+        await this.#api.exported(batch, { format, attempts: this.attempts }, this.#signal);
+      } catch (error) {
+        // A saved page, an earlier version, or a store that is only read keeps no record.
+        if (!StudioError.is(error) || !NO_RECORD.has(error.code)) throw error;
+      }
+    }
   }
 
   /**

@@ -5,6 +5,7 @@
 import { nounFor, oneLine, plural } from '../../common/text.ts';
 import { compact, count, duration } from '../../common/units.ts';
 import type { BatchRow } from '../../protocol/client.ts';
+import { ownerText } from '../../protocol/owner.ts';
 import { heldText, holdOf } from '../../trace/holder.ts';
 import { attemptCount, attemptsText } from '../../trace/outcome.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
@@ -36,13 +37,14 @@ export function legend(width: number): string {
 
 /** Renders a table with one line per batch. */
 export function batchTable(batches: readonly BatchRow[]): string {
-  return table(
-    [
-      ['batch', 'name', 'created', 'state', 'tasks x attempts', 'passed', 'failed', 'open', 'tokens'],
-      ...batches.map(batchLine),
-    ],
-    [5, 6, 7, 8],
-  );
+  const lines = [
+    ['batch', 'name', 'created', 'state', 'tasks x attempts', 'passed', 'failed', 'open', 'tokens'],
+    ...batches.map(batchLine),
+  ];
+  // Only in a cluster, the users are known.
+  const owned = batches.some(({ by }) => by !== undefined);
+  const users = ['by', ...batches.map(ownerText)].map(harmlessLine);
+  return table(owned ? lines.map((line, index) => [...line, users[index] ?? '']) : lines, [5, 6, 7, 8]);
 }
 
 function batchLine(row: BatchRow): string[] {
@@ -85,6 +87,7 @@ export function batchHeading(batch: BatchRow, width: number, rate?: number): str
       ? ''
       : `${compact(batch.side_tokens.input + batch.side_tokens.output)} tokens of side models`,
     rate === undefined ? '' : `${count(rate)} rollouts/h`,
+    batch.by === undefined ? '' : `by ${harmlessLine(ownerText(batch))}`,
     moment(batch.created_at),
     batch.ended_at === undefined || batch.imported ? '' : duration(batch.ended_at - batch.created_at),
   ];

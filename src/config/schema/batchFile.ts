@@ -134,6 +134,7 @@ const scorer = z.discriminatedUnion(
 );
 
 const COST = expects('a cost above 0, in the currency of the prices', '0.5');
+const EVERYONE = expects('everyone, or a list of users', 'everyone');
 const CONCURRENCY = expects('auto, or a whole number, 1 or more', 'auto');
 
 export const batchFile = z.strictObject({
@@ -206,6 +207,10 @@ export const batchFile = z.strictObject({
     })
     .optional()
     .describe('Sends a notification when the batch ends.'),
+  share: z
+    .union([z.literal('everyone'), z.array(text('alice', 'the name of a user')).min(1)], EVERYONE)
+    .optional()
+    .describe('Who else sees the batch in a cluster: `everyone`, or a list of users. By default only who launches it.'),
   order: choice(['breadth', 'depth'])
     .default(DEFAULTS.order)
     .describe('`breadth`: runs the first attempt of every task first. `depth`: runs all attempts of a task in a row.'),

@@ -116,8 +116,9 @@ export class Logins {
   /** Returns the caller with what it may do now. */
   async identity(session: UserSession): Promise<ClientIdentity> {
     const all = await this.#rights(session);
-    const rights = session.readOnly === true ? new Set<Right>(all.has('read') ? ['read'] : []) : all;
-    return { kind: 'client', rights, session };
+    if (session.readOnly !== true) return { kind: 'client', rights: all, session };
+    const rights = new Set<Right>(all.has('read') ? ['read'] : []);
+    return { kind: 'client', rights, administers: all.has('administer'), session };
   }
 
   async #rights(session: UserSession): Promise<ReadonlySet<Right>> {

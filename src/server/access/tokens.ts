@@ -29,6 +29,8 @@ export type TokenHolder = Identity | UserHolder;
 export interface ClientIdentity {
   readonly kind: 'client';
   readonly rights: ReadonlySet<Right>;
+  /** Whether it sees all batches, if `rights` does not say so: with a link of an administrator that only reads. */
+  readonly administers?: boolean;
   /** Who it is. undefined: whoever has one of the client tokens. */
   readonly session?: UserSession;
 }

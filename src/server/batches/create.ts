@@ -4,10 +4,12 @@ import type { Json } from '../../common/json.ts';
 import { hidingNote } from '../../common/redaction/hidable.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { CreateBatch } from '../../protocol/client.ts';
-import type { BatchRecord } from '../../store/store.ts';
+import type { Shared } from '../../store/accessStore.ts';
+import type { BatchRecord, NewBatch } from '../../store/store.ts';
 import { compileFilter } from '../../trace/groups/filter.ts';
 import type { EventData } from '../../trace/schema.ts';
 import { blobsOfTask, type TaskRecord } from '../../trace/task.ts';
+import { sees } from '../access/caller.ts';
 import type { Services } from '../services.ts';
 import { checkBatchId } from './ids.ts';
 import { requireSecrets } from './secrets.ts';
@@ -18,7 +20,10 @@ export async function createBatch(services: Services, request: CreateBatch): Pro
   const { store, supervisor } = services;
   checkBatchId(request.batch);
   const existing = await store.batch(request.batch);
-  if (existing !== undefined && existing.spec.submission !== request.submission)
+  if (
+    existing !== undefined &&
+    (existing.spec.by !== services.caller.user || existing.spec.submission !== request.submission)
+  )
     throw new StudioError('conflict', `Batch ${request.batch} already exists with a different submission.`, {
       hint: 'Use another ID.',
     });
@@ -62,7 +67,7 @@ async function createRunnable(
   const { store, submissions, secrets } = services;
   const submission = await submissions.get(request.submission);
   const blobs = blobsOf(request.submission, submission);
-  await requireBlobs(store.blobs, blobs, 'The submission');
+  await requireBlobs(services.usable, blobs, 'The submission');
   const warnings = existing === undefined ? await services.checkNeeds(submission) : [];
   // A retried request may arrive after the batch has ended and its secrets were deleted.
   if (existing?.row.state !== 'ended') {
@@ -82,6 +87,7 @@ async function createRunnable(
     debug: request.debug ?? false,
     imported: false,
     blobs,
+    ...ownerOf(services, submission.share),
     ...(request.curriculum === undefined ? {} : { curriculum: request.curriculum }),
     ...(submission.stop.tokens_per_task === undefined ? {} : { task_tokens: submission.stop.tokens_per_task }),
     ...(submission.stop.cost_per_task === undefined ? {} : { task_cost: submission.stop.cost_per_task }),
@@ -125,7 +131,7 @@ async function createImported(
   imported: { name: string; attempts: number },
 ): Promise<void> {
   const blobs = [request.submission];
-  await requireBlobs(services.store.blobs, blobs, 'The import');
+  await requireBlobs(services.usable, blobs, 'The import');
   await services.store.createBatch({
     id: request.batch,
     name: imported.name,
@@ -137,19 +143,29 @@ async function createImported(
     debug: false,
     imported: true,
     blobs,
+    ...ownerOf(services),
   });
 }
 
 /** Throws `conflict` with the attachments that were not uploaded before. */
-export async function requireFiles(services: Pick<Services, 'store'>, tasks: readonly TaskRecord[]): Promise<void> {
+export async function requireFiles(services: Pick<Services, 'usable'>, tasks: readonly TaskRecord[]): Promise<void> {
   const files = tasks.flatMap(blobsOfTask);
-  if (files.length > 0) await requireBlobs(services.store.blobs, [...new Set(files)], 'A task');
+  if (files.length > 0) await requireBlobs(services.usable, [...new Set(files)], 'A task');
 }
 
-/** Returns the record of a batch. Throws `not_found`. */
-export async function recordOf(services: Services, batch: string): Promise<BatchRecord> {
-  const record = await services.store.batch(batch);
-  if (record === undefined)
+/** Returns whose a new batch is, and whom it is shared with. */
+export function ownerOf({ caller }: Pick<Services, 'caller'>, share?: Shared): Pick<NewBatch, 'by' | 'shared'> {
+  if (caller.user === undefined) return {};
+  return { by: caller.user, ...(share === undefined ? {} : { shared: share }) };
+}
+
+/** Returns the record of a batch. Throws `not_found`, also if the caller may not see it. */
+export async function recordOf(
+  { store, caller }: Pick<Services, 'store' | 'caller'>,
+  batch: string,
+): Promise<BatchRecord> {
+  const record = await store.batch(batch);
+  if (record === undefined || !sees(caller, record.row))
     throw new StudioError('not_found', `There is no batch ${batch.slice(0, 100)} here.`, {
       hint: 'Run “rollout batches” to list the batches.',
     });

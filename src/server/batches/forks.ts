@@ -14,9 +14,10 @@ import type { Lineage } from '../../protocol/worker.ts';
 import type { BatchRecord, RolloutRecord } from '../../store/store.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import type { TaskRecord } from '../../trace/task.ts';
+import { mayUseValues } from '../access/caller.ts';
 import type { Services } from '../services.ts';
 import { StreamReader } from '../streamReader.ts';
-import { recordOf, recordWarnings, visibleValues } from './create.ts';
+import { ownerOf, recordOf, recordWarnings, visibleValues } from './create.ts';
 import { checkBatchId } from './ids.ts';
 import { requireSecrets } from './secrets.ts';
 import { blobsOf, requireBlobs } from './submissions.ts';
@@ -44,7 +45,11 @@ async function readParent(services: Services, id: string): Promise<Parent> {
   const { store, submissions } = services;
   const rollout = await store.rollout(id);
   if (rollout === undefined) throw new StudioError('not_found', `There is no rollout ${id.slice(0, 100)} here.`);
-  const batch = await recordOf(services, rollout.row.batch);
+  const batch = await recordOf(services, rollout.row.batch).catch((error: unknown) => {
+    throw StudioError.is(error, 'not_found')
+      ? new StudioError('not_found', `There is no rollout ${id.slice(0, 100)} here.`)
+      : error;
+  });
   const task = await store.task(rollout.row.batch, rollout.row.task_index);
   if (task === undefined) throw new StudioError('not_found', `The task of rollout ${id} no longer exists.`);
   const submission = batch.row.imported ? undefined : await submissions.get(batch.spec.submission);
@@ -72,13 +77,15 @@ export async function forkRollout(services: Services, request: Fork): Promise<Fo
   const sha = request.submission ?? parentBatch.spec.submission;
   const submission = request.submission === undefined && before !== undefined ? before : await submissions.get(sha);
   const blobs = blobsOf(sha, submission);
-  await requireBlobs(store.blobs, blobs, 'The submission');
+  await requireBlobs(services.usable, blobs, 'The submission');
   const warnings = await services.checkNeeds(submission);
   await checkEdits(services, parent, request.seq, request.edit ?? []);
   if (request.accept_irreversible !== true) refuseIrreversible(await irreversibleAfter(services, parent, request.seq));
 
-  // Secrets that came with the fork override those the parent's batch still has.
-  const available = { ...(await secrets.get(parent.row.batch)), ...request.secrets };
+  // Secrets that came with the fork override those the parent's batch still has, which are its user's alone.
+  const isOwn = mayUseValues(services.caller, parentBatch.row);
+  const inherited = isOwn ? await secrets.get(parent.row.batch) : undefined;
+  const available = { ...inherited, ...request.secrets };
   const values = Object.fromEntries(
     submission.env.names.flatMap((name) => (Object.hasOwn(available, name) ? [[name, available[name] ?? '']] : [])),
   );
@@ -101,6 +108,8 @@ export async function forkRollout(services: Services, request: Fork): Promise<Fo
     debug: request.debug === true || parentBatch.spec.debug,
     imported: false,
     blobs,
+    // Whom a batch of others is shared with was their choice.
+    ...ownerOf(services, isOwn || request.submission !== undefined ? submission.share : undefined),
     parent: {
       rollout: request.rollout,
       seq: request.seq,

@@ -9,7 +9,7 @@ import type { CommandReply, rescoreArgs } from '../../protocol/commands.ts';
 import type { BatchRecord, RescoredTask } from '../../store/store.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import type { Services } from '../services.ts';
-import { recordOf, recordWarnings } from './create.ts';
+import { ownerOf, recordOf, recordWarnings } from './create.ts';
 import { checkBatchId } from './ids.ts';
 import { requireSecrets } from './secrets.ts';
 import { blobsOf, requireBlobs } from './submissions.ts';
@@ -39,7 +39,7 @@ export async function rescoreBatch(
       hint: 'Choose a scorer that judges the answer or the conversation.',
     });
   const blobs = blobsOf(request.submission, submission);
-  await requireBlobs(store.blobs, blobs, 'The submission');
+  await requireBlobs(services.usable, blobs, 'The submission');
   const warnings = await services.checkNeeds(submission);
   const isNew = (await store.batch(request.batch)) === undefined;
   if (isNew) requireSecrets(submission, request.secrets, 'Set them where you rescore the batch.');
@@ -57,6 +57,7 @@ export async function rescoreBatch(
     imported: false,
     blobs,
     rescores: { batch, by },
+    ...ownerOf(services, submission.share),
   });
   if (isNew) await recordWarnings(services, request.batch, submission.env, request.secrets ?? {}, warnings);
   await addTasks(services, batch, request.batch, selection);

@@ -84,8 +84,12 @@ export function blobsOf(sha: string, value: Submission): string[] {
 }
 
 /** Throws `conflict` with the blobs that were not uploaded before. */
-export async function requireBlobs(blobs: BlobStore, shas: readonly string[], subject: string): Promise<void> {
-  const present = await blobs.has(shas);
+export async function requireBlobs(
+  usable: (shas: readonly string[]) => Promise<Set<string>>,
+  shas: readonly string[],
+  subject: string,
+): Promise<void> {
+  const present = await usable(shas);
   const missing = shas.filter((sha) => !present.has(sha));
   if (missing.length === 0) return;
   throw new StudioError(

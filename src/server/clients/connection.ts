@@ -7,6 +7,7 @@ import { FRAME_RIGHTS } from '../../protocol/access.ts';
 import { type ClientFrame, clientFrame } from '../../protocol/client.ts';
 import { PROTOCOL } from '../../protocol/version.ts';
 import type { Store } from '../../store/store.ts';
+import { callerOf, requireOwn, sees } from '../access/caller.ts';
 import { requireRight } from '../access/rights.ts';
 import type { ClientIdentity } from '../access/tokens.ts';
 import type { UserSession } from '../access/userSession.ts';
@@ -43,6 +44,8 @@ export class ClientConnection {
   readonly #subscriptions = new Map<string, Subscription>();
   /** By subscription. */
   readonly #debuggers = new Map<string, DebuggerConnection>();
+  /** Of subscriptions of a user who does not see all batches. */
+  readonly #batches = new Map<string, { readonly batch: string; readonly stream: string }>();
   readonly #forSubscriptions: SubscriptionContext;
   #unwatch: () => void = () => undefined;
   #greeted = false;
@@ -79,6 +82,9 @@ export class ClientConnection {
     try {
       this.#identity = await this.#context.identity(session);
       requireRight(this.#identity, 'read');
+      // Batches that are no longer shared.
+      for (const [sub, { batch, stream }] of this.#batches)
+        await this.#requireVisible(batch, sub, stream, false).catch((error: unknown) => this.#failed(sub, error));
     } catch (error) {
       this.#refuse(error);
     }
@@ -161,6 +167,7 @@ export class ClientConnection {
         this.#debuggers.set(sub, this.#context.debuggers.connect({ batch, rollout }, claim));
     };
     const rollout = await store.rollout(message.stream);
+    await this.#requireVisible(rollout?.row.batch ?? message.stream, sub, message.stream, claim !== undefined);
     if (rollout !== undefined) {
       connect(rollout.row.batch, rollout.row.rollout);
       return new RolloutSubscription(this.#forSubscriptions, sub, rollout, message.after, {
@@ -176,6 +183,17 @@ export class ClientConnection {
     throw new StudioError('gone', `There is no batch or rollout ${message.stream.slice(0, 100)} here.`);
   }
 
+  /** Throws `gone` for a batch that the caller does not see; a debugger also needs one of its own. */
+  async #requireVisible(batch: string, sub: string, stream: string, debugs: boolean): Promise<void> {
+    const caller = callerOf(this.#identity);
+    if (caller.all) return;
+    const row = (await this.#context.store.batch(batch))?.row;
+    if (row === undefined) return;
+    if (!sees(caller, row)) throw new StudioError('gone', `There is no batch or rollout ${stream.slice(0, 100)} here.`);
+    if (debugs) requireOwn(caller, row);
+    this.#batches.set(sub, { batch, stream });
+  }
+
   #watchHealth(): () => void {
     const { health } = this.#context;
     const notify = (text: string): void => this.#send(frame({ type: 'notice', text }));
@@ -185,6 +203,7 @@ export class ClientConnection {
   }
 
   #end(sub: string): void {
+    this.#batches.delete(sub);
     this.#subscriptions.get(sub)?.close();
     this.#subscriptions.delete(sub);
     this.#debuggers.get(sub)?.end();

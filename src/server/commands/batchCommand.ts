@@ -9,9 +9,12 @@ import {
   labelArgs,
   noteArgs,
   rescoreArgs,
+  type ShareArgs,
+  shareArgs,
   verbArgs,
 } from '../../protocol/commands.ts';
 import { cancelGroupArgs } from '../../protocol/groups.ts';
+import type { Shared } from '../../store/accessStore.ts';
 import { recordOf } from '../batches/create.ts';
 import { labelRollout } from '../batches/labels.ts';
 import { rescoreBatch } from '../batches/rescore.ts';
@@ -33,7 +36,7 @@ const valueArgs = z.object({ secrets: z.record(z.string(), z.string()).optional(
 
 /** Applies a command to a batch. Idempotent by the command's ID. */
 export async function commandBatch(services: Services, batch: string, request: BatchCommand): Promise<CommandReply> {
-  const { store, secrets } = services;
+  const { store, secrets, caller } = services;
   await recordOf(services, batch);
   const existing = await store.command(request.command);
   if (existing?.result !== undefined) return replyOf(existing.result);
@@ -45,6 +48,7 @@ export async function commandBatch(services: Services, batch: string, request: B
       command: request.command,
       verb: request.verb,
       by,
+      ...(caller.user === undefined ? {} : { user: caller.user }),
       args: secrets.clean(batch, recordedArgs),
     });
   try {
@@ -66,6 +70,8 @@ interface Plan {
 }
 
 function plan(services: Services, batch: string, request: BatchCommand): Plan {
+  // Who it is counts more than who a program says it is.
+  const person = services.caller.user ?? request.by;
   const { store, secrets, supervisor } = services;
   const args = request.args ?? {};
   switch (request.verb) {
@@ -82,7 +88,7 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
       return {
         recordedArgs: reason === undefined ? {} : { reason },
         apply: async () => ({
-          changed: await supervisor.stop(batch, reason ?? `Cancelled by ${request.by ?? 'a client'}.`),
+          changed: await supervisor.stop(batch, reason ?? `Cancelled by ${person ?? 'a client'}.`),
         }),
       };
     }
@@ -124,7 +130,7 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
       return {
         recordedArgs: {},
         apply: async () => {
-          await store.addBatchEvent(batch, 'note', secrets.clean(batch, { ...note, by: request.by ?? 'client' }));
+          await store.addBatchEvent(batch, 'note', secrets.clean(batch, { ...note, by: person ?? 'client' }));
           return {};
         },
       };
@@ -133,15 +139,20 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
       const label = parse(labelArgs, args, 'args');
       return {
         recordedArgs: label.note === undefined ? { ...label, note: null } : { ...label, note: label.note },
-        apply: () => labelRollout(services, batch, label, request.by),
+        apply: () => labelRollout(services, batch, label, person),
       };
+    }
+    case 'share': {
+      const sent = parse(shareArgs, args, 'args');
+      const recordedArgs: Json = { ...(sent.with === undefined ? {} : { with: sent.with }), ...flags(sent) };
+      return { recordedArgs, apply: () => share(services, batch, sent) };
     }
     case 'cancel_group': {
       const { group, reason } = parse(cancelGroupArgs, args, 'args');
       return {
         recordedArgs: { group, ...(reason === undefined ? {} : { reason }) },
         apply: async () => {
-          const why = reason ?? `Canceled by ${request.by ?? 'a client'}.`;
+          const why = reason ?? `Canceled by ${person ?? 'a client'}.`;
           const changed = await store.cancelGroup(batch, group, why);
           return changed ? { changed: 1 } : { changed: 0, text: `Group ${group} has ended before.` };
         },
@@ -152,10 +163,30 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
       return {
         // The list may be long, and secrets are not recorded.
         recordedArgs: { batch: sent.batch, submission: sent.submission },
-        apply: () => rescoreBatch(services, batch, sent, request.by ?? 'client'),
+        apply: () => rescoreBatch(services, batch, sent, person ?? 'client'),
       };
     }
   }
+}
+
+function flags({ everyone, only_me }: ShareArgs): { everyone?: true; only_me?: true } {
+  return { ...(everyone === true ? { everyone } : {}), ...(only_me === true ? { only_me } : {}) };
+}
+
+async function share(services: Services, batch: string, sent: ShareArgs): Promise<CommandReply> {
+  const { row } = await recordOf(services, batch);
+  const added = sent.with ?? [];
+  const before = row.shared ?? [];
+  const shared: Shared =
+    sent.only_me === true
+      ? []
+      : sent.everyone === true || before === 'everyone'
+        ? 'everyone'
+        : [...new Set([...before, ...added])];
+  await services.store.sharing.share(batch, shared);
+  const who =
+    shared === 'everyone' ? 'everybody who may read' : shared.length === 0 ? 'nobody else' : shared.join(', ');
+  return { text: `Batch ${batch} of ${row.by ?? 'nobody'} is shared with ${who}.` };
 }
 
 async function pause({ store, startsWorkers }: Services, batch: string, release: boolean): Promise<CommandReply> {

@@ -37,6 +37,7 @@ export async function commandRollout(
       command: command.id,
       verb: command.verb,
       by,
+      ...(services.caller.user === undefined ? {} : { user: services.caller.user }),
       rollout: id,
       args: secrets.clean(record.row.batch, args),
     });

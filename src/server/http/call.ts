@@ -15,6 +15,8 @@ export interface Call {
   /** Values of the `:name` parts of the route's path, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
+  /** What the audit log says about the call, apart from who made it. Handlers add what they know. */
+  readonly about: { what?: string; batch?: string; detail?: string };
   /** Aborts when the client disconnects before it has the response. */
   readonly signal: AbortSignal;
 }

@@ -29,14 +29,21 @@ interface RouteMatch {
   readonly params: Record<string, string>;
 }
 
+type Refused = (route: Route, caller: Identity, params: Call['params'], error: unknown) => Promise<void>;
+
 export class Router {
   readonly #byLength = new Map<number, { route: Route; parts: readonly string[] }[]>();
 
   readonly #unchangeable: StudioError | undefined;
+  readonly #refused: Refused | undefined;
 
-  /** `unchangeable`: the error of calls that may change something, if nothing can be changed. */
-  constructor(routes: readonly Route[], unchangeable?: StudioError) {
+  /**
+   * `unchangeable`: the error of calls that may change something, if nothing can be changed. `refused`: is told of
+   * callers that lack a right.
+   */
+  constructor(routes: readonly Route[], unchangeable?: StudioError, refused?: Refused) {
     this.#unchangeable = unchangeable;
+    this.#refused = refused;
     for (const route of routes) {
       const parts = route.path.split('/');
       const same = this.#byLength.get(parts.length) ?? [];
@@ -54,7 +61,12 @@ export class Router {
   ): Promise<void> {
     const { route, params } = this.#find(request.method ?? '', url.pathname);
     const caller = route.access === 'anyone' ? undefined : await authenticate();
-    if (caller !== undefined) authorize(route, caller);
+    try {
+      if (caller !== undefined) authorize(route, caller);
+    } catch (error) {
+      if (caller !== undefined) await this.#refused?.(route, caller, params, error);
+      throw error;
+    }
     if (route.access !== 'anyone' && route.access !== 'read' && this.#unchangeable !== undefined)
       throw this.#unchangeable;
     const aborted = new AbortController();
@@ -67,6 +79,7 @@ export class Router {
       identity: caller,
       params,
       query: url.searchParams,
+      about: {},
       signal: aborted.signal,
     });
     if (answer === undefined) return;

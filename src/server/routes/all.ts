@@ -1,5 +1,6 @@
 import { StudioError } from '../../common/errors.ts';
 import { ROUTE_RIGHTS } from '../../protocol/access.ts';
+import type { Guard } from '../access/guard.ts';
 import type { Logins } from '../access/logins.ts';
 import type { Tokens } from '../access/tokens.ts';
 import type { Route, RouteHandler } from '../http/router.ts';
@@ -7,6 +8,7 @@ import type { Services } from '../services.ts';
 import type { Scrape } from '../telemetry/scrape.ts';
 import type { BlobQuota } from '../workers/blobQuota.ts';
 import type { SessionAccess } from '../workers/sessionAccess.ts';
+import { auditRoutes } from './audit.ts';
 import { batchRoutes } from './batches.ts';
 import { blobRoutes } from './blobs.ts';
 import { endpointRoutes } from './endpoints.ts';
@@ -23,6 +25,7 @@ interface RoutesOptions {
   readonly services: Services;
   readonly tokens: Tokens;
   readonly logins: Logins;
+  readonly guard: Guard;
   readonly access: SessionAccess;
   readonly quota: BlobQuota;
   readonly scrape: Scrape;
@@ -35,13 +38,14 @@ interface RoutesOptions {
 
 /** Returns all routes of the server, with what each needs. */
 export function allRoutes(options: RoutesOptions): Route[] {
-  const { services, tokens, logins, access, quota, scrape, openMetrics, programs, pages } = options;
+  const { services, tokens, logins, guard, access, quota, scrape, openMetrics, programs, pages } = options;
   const handlers = [
     ...batchRoutes(services),
     ...groupRoutes(services),
     ...rolloutRoutes(services),
     ...blobRoutes(services, access, quota),
     ...serverRoutes(services),
+    ...auditRoutes(services),
     ...endpointRoutes(services),
     ...metricsRoutes(scrape),
     ...programRoutes(programs),
@@ -49,7 +53,7 @@ export function allRoutes(options: RoutesOptions): Route[] {
     ...loginRoutes(logins),
     ...viewRoutes(pages),
   ];
-  return handlers.map((handler) => ({ ...handler, access: accessOf(handler, openMetrics) }));
+  return handlers.map((handler) => guard.guarded(handler, accessOf(handler, openMetrics)));
 }
 
 function accessOf({ method, path }: RouteHandler, openMetrics: boolean): Route['access'] {

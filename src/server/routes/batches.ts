@@ -11,6 +11,9 @@ import { batchCommand } from '../../protocol/commands.ts';
 import { taskExcerpt } from '../../protocol/taskExcerpt.ts';
 import { checkEvent, type TraceEvent } from '../../trace/schema.ts';
 import type { TaskRecord } from '../../trace/task.ts';
+import { callerOf } from '../access/caller.ts';
+import { servicesFor } from '../access/guard.ts';
+import { requireRight } from '../access/rights.ts';
 import { createBatch, recordOf, requireFiles } from '../batches/create.ts';
 import { forkRollout } from '../batches/forks.ts';
 import { checkRolloutId } from '../batches/ids.ts';
@@ -33,13 +36,23 @@ export function batchRoutes(services: Services): RouteHandler[] {
     {
       method: 'POST',
       path: '/v1/batches',
-      handle: async (call) => (await createBatch(services, await readJson(call, createBatchBody))).row,
+      handle: async (call) => {
+        const body = await readJson(call, createBatchBody);
+        call.about.batch = body.batch;
+        return (await createBatch(servicesFor(services, call), body)).row;
+      },
     },
     {
       method: 'GET',
       path: '/v1/batches',
-      handle: (call) =>
-        store.batches({ limit: limitQuery(call, BATCHES.usual, BATCHES.most), ...text(call, 'before') }),
+      handle: (call) => {
+        const { user, all } = callerOf(call.identity);
+        return store.batches({
+          limit: limitQuery(call, BATCHES.usual, BATCHES.most),
+          ...text(call, 'before'),
+          ...(all || user === undefined ? {} : { reader: user }),
+        });
+      },
     },
     {
       method: 'GET',
@@ -57,7 +70,12 @@ export function batchRoutes(services: Services): RouteHandler[] {
     {
       method: 'POST',
       path: '/v1/batches/:batch/commands',
-      handle: async (call) => commandBatch(services, param(call, 'batch'), await readJson(call, batchCommand)),
+      handle: async (call) => {
+        const command = await readJson(call, batchCommand);
+        call.about.what = command.verb;
+        if (command.verb === 'rescore' && call.identity?.kind === 'client') requireRight(call.identity, 'launch');
+        return commandBatch(servicesFor(services, call), param(call, 'batch'), command);
+      },
     },
     {
       method: 'POST',
@@ -69,7 +87,11 @@ export function batchRoutes(services: Services): RouteHandler[] {
     {
       method: 'POST',
       path: '/v1/forks',
-      handle: async (call) => forkRollout(services, await readJson(call, forkBody)),
+      handle: async (call) => {
+        const body = await readJson(call, forkBody);
+        Object.assign(call.about, { batch: body.batch, detail: `${body.rollout}@${body.seq}` });
+        return forkRollout(servicesFor(services, call), body);
+      },
     },
     { method: 'POST', path: '/v1/gc', handle: (call) => gc(services, call) },
   ];
@@ -79,7 +101,7 @@ async function addTasks(services: Services, call: Call): Promise<unknown> {
   const batch = param(call, 'batch');
   const { from, tasks: added, rates } = await readJson(call, appendTasks);
   await recordOf(services, batch);
-  await requireFiles(services, added);
+  await requireFiles(servicesFor(services, call), added);
   await services.store.addTasks(batch, from, added, rates);
   services.leasing.check(batch, true);
   return {};
@@ -151,6 +173,7 @@ async function gc(services: Services, call: Call): Promise<unknown> {
     ...(body.older_than_ms === undefined ? {} : { olderThanMs: body.older_than_ms }),
     ...(body.batches === undefined ? {} : { batches: body.batches }),
   });
+  call.about.detail = `${body.dry_run ? 'dry run: ' : ''}${done.batches.join(', ')}`;
   if (!body.dry_run) for (const batch of done.batches) await services.secrets.remove(batch);
   return done;
 }

@@ -1,10 +1,13 @@
 /** Blobs by sha256: PUT, HEAD, GET with one Range, and the texts of many. */
+import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { StudioError } from '../../common/errors.ts';
 import { type BlobTexts, blobNames } from '../../protocol/client.ts';
 import { ROLLOUT_HEADER } from '../../protocol/worker.ts';
+import { callerOf } from '../access/caller.ts';
+import { requireReadable } from '../access/guard.ts';
 import { type Call, param, readJson, tooLarge } from '../http/call.ts';
 import { sendJson } from '../http/reply.ts';
 import type { RouteHandler } from '../http/router.ts';
@@ -41,7 +44,11 @@ export function blobRoutes(services: Services, access: SessionAccess, quota: Blo
     {
       method: 'POST',
       path: '/v1/blobs/texts',
-      handle: async (call) => texts(services, (await readJson(call, blobNames)).shas),
+      handle: async (call) => {
+        const { shas } = await readJson(call, blobNames);
+        await requireReadable(services.store, callerOf(call.identity), shas);
+        return texts(services, shas);
+      },
     },
   ];
 }
@@ -60,14 +67,24 @@ async function put(
       : undefined;
   const announced = Number(request.headers['content-length'] ?? 0);
   if (announced > MAX_BLOB_BYTES) throw tooLarge(MAX_BLOB_BYTES);
-  if ((await services.store.blobs.has([sha])).has(sha)) {
-    request.resume();
-    return {};
-  }
-  const store = (content: AsyncIterable<Uint8Array>): Promise<void> => services.store.blobs.put(sha, content);
+  const { user, all } = callerOf(identity);
+  const isThere = (await services.store.blobs.has([sha])).has(sha);
   const bytes = limited(request as AsyncIterable<Uint8Array>);
-  await (rollout === undefined ? store(bytes) : quota.meter(rollout, announced, bytes, store));
+  // Whoever sends the whole content has it; whoever only knows its hash does not.
+  if (isThere && !all && user !== undefined) await verify(sha, bytes);
+  else if (isThere) request.resume();
+  else {
+    const store = (content: AsyncIterable<Uint8Array>): Promise<void> => services.store.blobs.put(sha, content);
+    await (rollout === undefined ? store(bytes) : quota.meter(rollout, announced, bytes, store));
+  }
+  if (!all && user !== undefined) await services.store.sharing.uploaded(user, sha);
   return {};
+}
+
+async function verify(sha: string, bytes: AsyncIterable<Uint8Array>): Promise<void> {
+  const hash = createHash('sha256');
+  for await (const chunk of bytes) hash.update(chunk);
+  if (hash.digest('hex') !== sha) throw new StudioError('usage', `The content of the blob is not ${sha}.`);
 }
 
 async function* limited(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

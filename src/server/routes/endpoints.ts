@@ -1,4 +1,5 @@
 /** Routes by which trainers pause model endpoints, and announce new weights. */
+import { publicUrl } from '../../common/redaction/hidable.ts';
 import { setEndpoint } from '../../protocol/endpoints.ts';
 import { readJson } from '../http/call.ts';
 import type { RouteHandler } from '../http/router.ts';
@@ -9,7 +10,11 @@ export function endpointRoutes({ endpoints }: Services): RouteHandler[] {
     {
       method: 'POST',
       path: '/v1/endpoints',
-      handle: async (call) => endpoints.set(await readJson(call, setEndpoint), call.signal),
+      handle: async (call) => {
+        const change = await readJson(call, setEndpoint);
+        call.about.detail = publicUrl(change.endpoint);
+        return endpoints.set(change, call.signal);
+      },
     },
     {
       method: 'GET',

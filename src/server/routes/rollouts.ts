@@ -4,6 +4,7 @@ import { StudioError } from '../../common/errors.ts';
 import { plural } from '../../common/text.ts';
 import { rolloutCommand } from '../../protocol/commands.ts';
 import type { Lineage } from '../../protocol/worker.ts';
+import { servicesFor } from '../access/guard.ts';
 import { recordOf } from '../batches/create.ts';
 import { commandRollout, rolloutOf } from '../commands/rolloutCommand.ts';
 import { type Call, limitQuery, param, readJson, wholeQuery } from '../http/call.ts';
@@ -25,8 +26,14 @@ export function rolloutRoutes(services: Services): RouteHandler[] {
     {
       method: 'POST',
       path: '/v1/rollouts/:rollout/commands',
-      handle: async (call) =>
-        commandRollout(services, param(call, 'rollout'), await readJson(call, rolloutCommand), call.signal),
+      handle: async (call) => {
+        const command = await readJson(call, rolloutCommand);
+        const rollout = param(call, 'rollout');
+        Object.assign(call.about, { what: command.verb, detail: rollout });
+        const { row } = await rolloutOf(services, rollout);
+        call.about.batch = row.batch;
+        return commandRollout(servicesFor(services, call), rollout, command, call.signal);
+      },
     },
     {
       method: 'GET',

@@ -1,7 +1,9 @@
 /** Routes for the server itself. */
 import { StudioError } from '../../common/errors.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
+import { callerOf, sees } from '../access/caller.ts';
 import { sortedRights } from '../access/logins.ts';
+import type { ClientIdentity } from '../access/tokens.ts';
 import type { Call } from '../http/call.ts';
 import type { RouteHandler } from '../http/router.ts';
 import type { Services } from '../services.ts';
@@ -28,5 +30,19 @@ async function info(services: Services, { identity }: Call): Promise<ServerInfo>
   const found = await services.info();
   if (identity?.kind !== 'client') return found;
   const { session, rights } = identity;
-  return { ...found, you: { ...(session === undefined ? {} : { user: session.user }), rights: sortedRights(rights) } };
+  const you = { ...(session === undefined ? {} : { user: session.user }), rights: sortedRights(rights) };
+  // Workers are named after their batches.
+  return { ...found, you, ...(callerOf(identity).all ? {} : { workers: await visibleWorkers(services, identity) }) };
+}
+
+async function visibleWorkers(services: Services, identity: ClientIdentity): Promise<ServerInfo['workers']> {
+  const [{ workers }, sessions] = await Promise.all([services.info(), services.store.sessions()]);
+  const caller = callerOf(identity);
+  const batches = [...new Set(sessions.map(({ batch }) => batch))];
+  const records = await Promise.all(batches.map((batch) => services.store.batch(batch)));
+  const visible = new Set(
+    records.flatMap((record) => (record !== undefined && sees(caller, record.row) ? [record.row.batch] : [])),
+  );
+  const shown = new Set(sessions.flatMap(({ session, batch }) => (visible.has(batch) ? [session] : [])));
+  return workers.filter(({ session }) => shown.has(session));
 }

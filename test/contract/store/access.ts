@@ -57,12 +57,12 @@ export function accessTests(subject: Subject): void {
       assert.ok(lease !== undefined);
       const large = await put(store, 'a large value of an event');
       const value = { $blob: large, bytes: 25, media: 'text/plain', head: '' };
-      const text = [{ kind: 'text', text: value }];
+      const parts = [{ type: 'text' as const, content: value }];
       await store.append({
         rollout: lease.rollout,
         epoch: 1,
         from: 1,
-        events: [event(1, 'message', { m: 1, role: 'user', origin: 'task', parts: text })] as never,
+        events: [event(1, 'message', { m: 1, role: 'user', origin: 'given', parts })],
       });
       const all = [file, large];
       const readable = async (user: string) => [...(await store.sharing.readable(user, all))].sort();

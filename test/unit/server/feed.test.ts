@@ -1,6 +1,7 @@
 /** A page of the feed of groups, from a store in which groups end all the time. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
+import { OPERATOR } from '../../../src/server/access/caller.ts';
 import { feed } from '../../../src/server/groups/feed.ts';
 import type { Call } from '../../../src/server/http/call.ts';
 import type { Services } from '../../../src/server/services.ts';
@@ -19,6 +20,7 @@ it('ends with the groups that were there when it began, so that a reader has the
   const row = { batch: BATCH, rev: 1_000, state: 'running' };
   const services = {
     trained: () => undefined,
+    caller: OPERATOR,
     store: {
       batch: () => Promise.resolve({ row, spec: { group: { size: 1, stale: 'mark', estimator: 'ms_swift' } } }),
       finishedGroups: (_batch: string, after: number, limit: number) =>

@@ -2,6 +2,7 @@
 
 import { count, duration } from '../../../src/common/units.ts';
 import type { BatchRow } from '../../../src/protocol/client.ts';
+import { ownerText } from '../../../src/protocol/owner.ts';
 import { attemptsText } from '../../../src/trace/outcome.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { Glyph } from '../../components/marks/glyph.tsx';
@@ -55,6 +56,11 @@ export function BatchHead({ view, actions, page, onCompare }: BatchHeadProps) {
         </span>
       )}
       {row.imported && <span class="batch-mark">imported</span>}
+      {row.by !== undefined && (
+        <span class="batch-agent" title={`Launched by ${ownerText(row)}`}>
+          by {row.by}
+        </span>
+      )}
       {row.parent !== undefined && <Parent actions={actions} parent={row.parent} />}
       <span class="batch-size">
         {count(row.tasks)} {row.tasks === 1 ? 'task' : 'tasks'} × {attemptsText(row)}

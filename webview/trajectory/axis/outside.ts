@@ -26,12 +26,12 @@ export function outsideItem(model: TrajectoryModel, event: TraceEvent): OutsideI
   if (!model.timed || first === undefined || event.at < first || (model.end !== undefined && event.at > model.end.at))
     return undefined;
   if (event.kind === 'control') {
-    const { verb, by, rollout } = event.data;
+    const { verb, by, user = by, rollout } = event.data;
     if (rollout === undefined && !OF_ALL.has(verb)) return undefined;
     return {
       kind: 'control',
       label: verb,
-      text: `${verb}${rollout === undefined ? ' of the batch' : ''}, by ${by}`,
+      text: `${verb}${rollout === undefined ? ' of the batch' : ''}, by ${user}`,
       at: event.at,
       ms: 0,
     };

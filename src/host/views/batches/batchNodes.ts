@@ -3,6 +3,7 @@
 import { nounFor, plural } from '../../../common/text.ts';
 import { compact, duration } from '../../../common/units.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
+import { ownerText } from '../../../protocol/owner.ts';
 import { causeOf } from '../../../trace/cause.ts';
 import { heldText, holdOf } from '../../../trace/holder.ts';
 import { attemptCount, attemptsText, outcomeOf } from '../../../trace/outcome.ts';
@@ -95,6 +96,7 @@ export function batchItem(row: BatchRow, now: number): ItemContent {
     `${row.steps.toLocaleString('en-US')} ${nounFor(row.steps, 'step')}, ` +
       `${compact(row.input_tokens + row.output_tokens)} tokens`,
     new Date(row.created_at).toLocaleString(),
+    row.by === undefined ? '' : `by ${ownerText(row)}`,
     row.ended_at === undefined || row.imported ? '' : `took ${duration(row.ended_at - row.created_at)}`,
   ]
     .filter((line) => line !== '')
