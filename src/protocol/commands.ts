@@ -121,8 +121,8 @@ export const rescoreArgs = z.object({
   rollouts: z.array(z.string()).optional(),
 });
 /**
- * Arguments of `share`: who else sees the batch of a user of a cluster. `with`: these users too. `everyone`: whoever may
- * read. `only_me`: nobody else any more.
+ * Arguments of `share`: who else sees the batch of a user of a cluster. `with`: these users too. `everyone`: whoever
+ * may read. `only_me`: nobody else any more.
  */
 export const shareArgs = z
   .strictObject({

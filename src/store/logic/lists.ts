@@ -22,8 +22,9 @@ export async function listBatches(
 ): Promise<BatchPage> {
   const before = page.before === undefined ? Number.MAX_SAFE_INTEGER : await batchId(db, page.before);
   const { reader } = page;
+  const mine = reader === undefined ? '' : ` AND ${READABLE}`;
   const rows = await db.all(
-    `${SELECT_BATCH} b WHERE id < ? AND gone = 0${reader === undefined ? '' : ` AND ${READABLE}`} ORDER BY id DESC LIMIT ?`,
+    `${SELECT_BATCH} b WHERE id < ? AND gone = 0${mine} ORDER BY id DESC LIMIT ?`,
     before,
     ...(reader === undefined ? [] : readerValues(reader)),
     page.limit + 1,

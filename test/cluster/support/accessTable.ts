@@ -7,7 +7,7 @@ import { StudioError } from '../../../src/common/errors.ts';
 import { newId } from '../../../src/common/ids.ts';
 import type { Cluster } from '../../../src/kubernetes/access/cluster.ts';
 import type { KubeObject } from '../../../src/kubernetes/access/objects.ts';
-import { labels, NAMES, selector } from '../../../src/kubernetes/names.ts';
+import { batchName, labels, NAMES, selector } from '../../../src/kubernetes/names.ts';
 import type { Api } from '../../../src/protocol/api.ts';
 import { blobOf } from '../../support/rolloutServer.ts';
 import type { Accounts } from './accounts.ts';
@@ -22,6 +22,11 @@ export const EXPECTED_ACCESS: Readonly<Record<string, string>> = {
   'launches a batch': '✓ – ✓ –',
   'pauses a batch': '✓ – ✓ –',
   'removes batches': '– – ✓ –',
+  'sees a private batch of admin': '– – ✓ –',
+  'sees a batch that admin shared with bob': '– ✓ ✓ –',
+  'changes a batch that admin shared': '– – ✓ –',
+  'reads a file of admin by its hash': '– – ✓ –',
+  'reads the values of a batch': '– – – –',
   'reads the Secret with client tokens': '– – – –',
   'reads the Secret with the authority': '– – – –',
   'lists Secrets': '– – – –',
@@ -56,8 +61,8 @@ export async function serverPod({ cluster }: ClusterBench): Promise<string | und
 }
 
 /** Creates a batch in which nothing runs. Returns its ID. */
-async function launch(api: Api): Promise<string> {
-  const { sha, bytes } = blobOf('a recording');
+async function launch(api: Api, content = 'a recording'): Promise<string> {
+  const { sha, bytes } = blobOf(content);
   const batch = newId('b');
   await api.putBlob(sha, bytes);
   await api.createBatch({
@@ -77,16 +82,24 @@ export async function accessTable(
 ): Promise<{ text: string; marks: Record<string, string> }> {
   const { admin } = opened;
   assert.ok(admin !== undefined);
+  // One that belongs to nobody cannot be made here, so whoever may not launch tries to pause one of admin.
+  const hidden = await launch(admin.api, 'a private file');
   const shared = await launch(admin.api);
+  await admin.api.commandBatch(shared, { command: newId('c'), verb: 'share', args: { with: ['bob'] } });
   const server: readonly (readonly [string, (api: Api) => Promise<unknown>])[] = [
     ['reads batches', (api) => api.batches()],
-    ['launches a batch', launch],
+    ['launches a batch', (api) => launch(api)],
     ['pauses a batch', async (api) => pause(api, await launch(api).catch(() => shared))],
     ['removes batches', (api) => api.gc({ dry_run: true })],
+    ['sees a private batch of admin', (api) => api.events(hidden)],
+    ['sees a batch that admin shared with bob', (api) => api.events(shared)],
+    ['changes a batch that admin shared', (api) => pause(api, shared)],
+    ['reads a file of admin by its hash', (api) => api.getBlob(blobOf('a private file').sha)],
   ];
   const cluster: readonly (readonly [string, (cluster: Cluster) => Promise<unknown>])[] = [
     ['reads the Secret with client tokens', (as) => as.get('Secret', NAMES.tokens)],
     ['reads the Secret with the authority', (as) => as.get('Secret', NAMES.authority)],
+    ['reads the values of a batch', (as) => as.get('Secret', batchName(hidden))],
     ['lists Secrets', (as) => as.list('Secret')],
     [
       'starts a Job, or a pod',
@@ -126,7 +139,7 @@ async function mark(act: () => Promise<unknown>): Promise<string> {
     await act();
     return '✓';
   } catch (error) {
-    if (StudioError.is(error, 'forbidden')) return '–';
+    if (StudioError.is(error) && ['forbidden', 'not_found', 'gone'].includes(error.code)) return '–';
     throw error;
   }
 }
