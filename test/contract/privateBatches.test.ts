@@ -5,7 +5,7 @@ import { subscribe } from '../../src/client/subscribe.ts';
 import { connectTarget, type TargetConnection } from '../../src/client/targets/connectTarget.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import { newId } from '../../src/common/ids.ts';
-import { canonicalJson } from '../../src/common/json.ts';
+import { canonicalJson, type Json } from '../../src/common/json.ts';
 import { type Submission, submissionSha } from '../../src/config/submission.ts';
 import type { Api } from '../../src/protocol/api.ts';
 import { FakeCluster } from '../support/fakeCluster.ts';
@@ -88,9 +88,15 @@ describe('batches of users of a cluster', () => {
     const connection = open[user];
     assert.ok(connection !== undefined);
     let result = 'nothing';
-    await subscribe(connection, { stream }, { head: () => ((result = 'head'), end.abort()) }, end.signal).catch(
-      (error: unknown) => (result = StudioError.is(error) ? error.code : 'error'),
-    );
+    const head = (): void => {
+      result = 'head';
+      end.abort();
+    };
+    try {
+      await subscribe(connection, { stream }, { head }, end.signal);
+    } catch (error) {
+      result = StudioError.is(error) ? error.code : 'error';
+    }
     return result;
   };
 
@@ -116,7 +122,7 @@ describe('batches of users of a cluster', () => {
 
   it('are read, and not changed, by those whom they are shared with', async () => {
     const mine = await submit('ann');
-    const share = (args: object) => api('ann').commandBatch(mine.batch, { command: newId('c'), verb: 'share', args });
+    const share = (args: Json) => api('ann').commandBatch(mine.batch, { command: newId('c'), verb: 'share', args });
     assert.match((await share({ with: ['bob'] })).text ?? '', /is shared with bob\.$/);
     assert.deepEqual((await api('bob').batch(mine.batch)).shared, ['bob']);
     // The feed says that the batch has no groups.
