@@ -12,7 +12,7 @@ import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import { groupOf, KINDS, type Kind } from '../../kubernetes/access/kinds.ts';
 import { metadataOf } from '../../kubernetes/access/metadata.ts';
 import { type KubeObject, kindOf } from '../../kubernetes/access/objects.ts';
-import { lackingRights, type Right, rightsOf, rightsText } from '../../kubernetes/access/rights.ts';
+import { lackingOwnRights, type Right, rightsOf, rightsText } from '../../kubernetes/access/rights.ts';
 import { objectsOf } from '../../kubernetes/install/manifests/all.ts';
 import { rights, serverAccount } from '../../kubernetes/install/manifests/rights.ts';
 import { type InstallOptions, installOptions, resolveOptions } from '../../kubernetes/install/options.ts';
@@ -91,7 +91,7 @@ export class InstallationWatch {
   async #look(): Promise<string[]> {
     const { cluster, signal } = this.#options;
     try {
-      const missingRights = await lackingRights(cluster, this.#needed(), { signal });
+      const missingRights = await lackingOwnRights(cluster, this.#needed(), signal);
       const missing = (await Promise.all(this.#objects(missingRights).map((object) => this.#isMissing(object)))).flat();
       const pod = await this.#mounted(missingRights);
       const lacks = [...new Set([...missing, ...pod])].sort();

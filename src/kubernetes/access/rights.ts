@@ -1,5 +1,6 @@
 /** What accounts may do in a cluster, and what those of an installation need. */
 
+import type { AuthorizationV1Api } from '@kubernetes/client-node';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import type { Cluster } from './cluster.ts';
@@ -72,6 +73,68 @@ export async function lackingRights(
   return needed.filter((_, index) => allowed[index] !== true);
 }
 
+/**
+ * Returns the rights in one namespace that the own account lacks. Asks for all at once; only what is not among those,
+ * which may be incomplete, is asked for one by one.
+ */
+export async function lackingOwnRights(
+  cluster: Cluster,
+  needed: readonly Right[],
+  signal: AbortSignal,
+): Promise<Right[]> {
+  const { namespace } = cluster;
+  const rules = await called(cluster, signal, (api) =>
+    api.createSelfSubjectRulesReview({
+      body: modelOf({ ...HEADER, kind: 'SelfSubjectRulesReview', spec: { namespace } }),
+    }),
+  );
+  const found = ownRules.parse(rules.status ?? {}).resourceRules;
+  const has = (of: readonly string[], one: string): boolean => of.includes(one) || of.includes('*');
+  const unknown = needed.filter(
+    ({ verb, group, resource, name }) =>
+      !found.some(
+        ({ verbs, apiGroups, resources, resourceNames = [] }) =>
+          has(verbs, verb) &&
+          has(apiGroups, group) &&
+          has(resources, resource) &&
+          (resourceNames.length === 0 || (name !== undefined && resourceNames.includes(name))),
+      ),
+  );
+  return await lackingRights(cluster, unknown, { signal });
+}
+
+const ownRules = z.looseObject({
+  resourceRules: z
+    .array(
+      z.looseObject({
+        verbs: z.array(z.string()),
+        apiGroups: z.array(z.string()).default([]),
+        resources: z.array(z.string()).default([]),
+        resourceNames: z.array(z.string()).optional(),
+      }),
+    )
+    .default([]),
+});
+
+const HEADER = { apiVersion: 'authorization.k8s.io/v1' } as const;
+
+/** Calls the API for reviews; its errors become StudioErrors. */
+async function called<T>(
+  cluster: Cluster,
+  signal: AbortSignal | undefined,
+  run: (api: AuthorizationV1Api) => Promise<T>,
+): Promise<T> {
+  const { AuthorizationV1Api: Api, ApiException } = cluster.connection.library;
+  try {
+    return await run(new Api(cluster.connection.configuration({ signal })));
+  } catch (error) {
+    if (!(error instanceof ApiException)) throw error;
+    if (error.code === 403) throw new StudioError('forbidden', 'Your account may not ask what other accounts may do.');
+    const code = error.code === 401 ? 'unauthorized' : 'unavailable';
+    throw new StudioError(code, `The API server returned ${error.code} when asked for rights.`, { cause: error });
+  }
+}
+
 async function isAllowed(
   cluster: Cluster,
   { verb, group, resource: named, name, namespace }: Right,
@@ -85,25 +148,14 @@ async function isAllowed(
     ...(name === undefined ? {} : { name }),
     ...(namespace === undefined ? {} : { namespace }),
   };
-  const { AuthorizationV1Api, ApiException } = cluster.connection.library;
-  const api = new AuthorizationV1Api(cluster.connection.configuration({ signal }));
-  const header = { apiVersion: 'authorization.k8s.io/v1' };
-  try {
-    const { status } =
-      user === undefined
-        ? await api.createSelfSubjectAccessReview({
-            body: modelOf({ ...header, kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } }),
-          })
-        : await api.createSubjectAccessReview({
-            body: modelOf({ ...header, kind: 'SubjectAccessReview', spec: { user, resourceAttributes } }),
-          });
-    return status?.allowed === true;
-  } catch (error) {
-    if (!(error instanceof ApiException)) throw error;
-    if (error.code === 403) throw new StudioError('forbidden', 'Your account may not ask what other accounts may do.');
-    const code = error.code === 401 ? 'unauthorized' : 'unavailable';
-    throw new StudioError(code, `The API server returned ${error.code} when asked for rights.`, {
-      cause: error,
-    });
-  }
+  const { status } = await called(cluster, signal, (api) =>
+    user === undefined
+      ? api.createSelfSubjectAccessReview({
+          body: modelOf({ ...HEADER, kind: 'SelfSubjectAccessReview', spec: { resourceAttributes } }),
+        })
+      : api.createSubjectAccessReview({
+          body: modelOf({ ...HEADER, kind: 'SubjectAccessReview', spec: { user, resourceAttributes } }),
+        }),
+  );
+  return status?.allowed === true;
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { InstallationWatch } from '../../../src/executor/kubernetes/installationWatch.ts';
 import { Cluster } from '../../../src/kubernetes/access/cluster.ts';
+import { RULES } from '../../../src/kubernetes/install/manifests/rights.ts';
 import { resolveOptions } from '../../../src/kubernetes/install/options.ts';
 import { optionsMap } from '../../../src/kubernetes/install/stored.ts';
 import { NAMES } from '../../../src/kubernetes/names.ts';
@@ -30,6 +31,15 @@ async function kit(context: TestContext) {
   const reads: string[] = [];
   const answer = ({ path, method, body }: KubeRequest): KubeReply => {
     if (!isKnown) return statusReply(401, 'Unauthorized', 'Unauthorized');
+    if (path.endsWith('selfsubjectrulesreviews')) {
+      const resourceRules = RULES.map((rule) => ({
+        ...rule,
+        verbs: rule.verbs.filter((verb) => !rule.resources.some((resource) => denied.has(`${verb} ${resource}`))),
+      }));
+      // Authorizers may know of more rights than they list.
+      const listed = resourceRules.filter(({ resources }) => !resources.some((resource) => resource === 'events'));
+      return { status: 201, body: { ...(body as object), status: { resourceRules: listed, incomplete: true } } };
+    }
     if (path.endsWith('selfsubjectaccessreviews')) {
       const { spec } = body as { spec: { resourceAttributes: { verb: string; resource: string } } };
       const { verb, resource } = spec.resourceAttributes;
