@@ -13,6 +13,7 @@ const MAY_PRINT = [
   'cli/entry.ts', // the version of Node
   'cli/output.ts',
   'client/published/template/main.ts', // results for the process that starts it
+  'kubernetes/programs/probeScript.ts', // to the log of its pod
   'kubernetes/programs/unpackScript.ts',
   'kubernetes/programs/workerBootstrap.ts',
   'language/serve.ts', // to the editor, whose output channel is not a terminal
