@@ -66,13 +66,14 @@ for (const { name, loop, stream, attempts } of SHAPES) {
         const run = await bench.run({ tasks: TASKS, attempts, lanes: LANES, url: mock.url, stream });
         if (run.report.passed !== TASKS * attempts)
           throw new Error(`only ${run.report.passed} of ${TASKS * attempts} attempts passed`);
-        if (round % 2 === 1) await loops();
         product.cpu.push((run.cpuSeconds / steps) * 1000);
         product.speed.push(steps / (run.wallMs / 1000));
         product.rss.push((run.serverRss + run.workerRss) / 1e6);
         product.parts.push(`${(run.serverRss / 1e6).toFixed(0)} + ${(run.workerRss / 1e6).toFixed(0)}`);
+        // Soon, because an idle server ends.
         await bench.packed();
         disk.push(bench.bytesOnDisk() / steps);
+        if (round % 2 === 1) await loops();
       } finally {
         await bench.close();
       }
