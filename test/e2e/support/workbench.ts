@@ -101,7 +101,7 @@ export class Workbench {
     for (let attempt = 1; ; attempt += 1) {
       try {
         await this.page.keyboard.press(key);
-        await this.input.fill(text, { timeout: 3_000 });
+        await this.input.fill(text, { timeout: 10_000 });
         return;
       } catch (error) {
         if (attempt === ATTEMPTS) throw error;
