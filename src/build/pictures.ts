@@ -1,7 +1,7 @@
 /**
  * `npm run pictures`: takes the README's pictures from the running product: both pages in the four themes and a walk
- * through a trajectory; and the debugger, the calls of a tool, a tool trial, and a cluster in VS Code (this needs
- * `npm run package` first, and the last one a cluster).
+ * through a trajectory; and the debugger, the calls of a tool, a tool trial, a cluster, and the whole journey in VS
+ * Code (this needs `npm run package` first, the cluster a Kubernetes cluster, and the journey vLLM too).
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,6 +13,7 @@ import { z } from 'zod';
 import { root } from './bundles.ts';
 import { animatedPng } from './pictures/animation.ts';
 import { startCluster } from './system/cluster.ts';
+import { missingKit } from './system/kits.ts';
 import { findProgram, installPrograms } from './system/programs.ts';
 
 /** The system's preferences, as a browser reports them to its pages. */
@@ -75,6 +76,15 @@ function windows(): void {
       { 'cluster-launch': 'cluster', 'cluster-trajectory': 'lost-pod' },
       { KUBECONFIG: cluster.kubeconfig },
     );
+    const vllm = missingKit('vllm');
+    if (vllm !== undefined) {
+      console.log(`Without the pictures of the journey: ${vllm}`);
+      return;
+    }
+    const stages = ['install', 'grid', 'stream', 'lost', 'call', 'ended'].map((stage) => `journey-${stage}`);
+    take('test/journey/journey.test.ts', Object.fromEntries(stages.map((name) => [name, name])), {
+      KUBECONFIG: cluster.kubeconfig,
+    });
   } finally {
     cluster.stop();
   }

@@ -5,6 +5,7 @@
  *   test.ts <suite> […]      these suites
  *   test.ts deep             the tests tagged @deep, which take long
  *   test.ts faults           every fault of a cluster, with a table of what the user sees
+ *   test.ts journey          the whole journey on a real VS Code, cluster, and vLLM
  *   test.ts <file.test.ts>   these files
  *   test.ts --once […]       files that fail do not run again
  */
@@ -59,6 +60,8 @@ const FILE_TIMEOUT_MS = { short: 10 * 60_000, usual: 20 * 60_000, kit: 30 * 60_0
 /** Folders of suites that differ from the suite's name. */
 const FOLDERS: Readonly<Record<string, string>> = { vscode: 'e2e' };
 const CLUSTER = 'cluster';
+/** One story on all real counterparts at once. */
+const JOURNEY = 'journey';
 /** Breaks the cluster in every tested way, and prints the results. */
 const FAULTS = 'faults';
 /** Suites that are single files of another one. */
@@ -155,6 +158,7 @@ function readTimes(): Record<string, number> {
 /** Prepares what a suite needs. Returns why that is impossible, if it is. */
 function prepare(suite: string): string | undefined {
   if (suite === CLUSTER) return prepareCluster() ?? prepareVsCode();
+  if (suite === JOURNEY) return missingKit('vllm') ?? prepareCluster() ?? prepareVsCode();
   if (suite === FAULTS) {
     process.env['ROLLOUT_TEST_AWAY_SECONDS'] ??= '60'; // the fault tests use the full minute
     return prepareCluster();

@@ -5,17 +5,16 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
-import { HEADLESS_LABEL } from '../../src/kubernetes/endpoints/readyReplicas.ts';
-import { SERVICE_LABEL } from '../../src/kubernetes/endpoints/sliceReplicas.ts';
 import { byAffinity } from '../../src/model/endpoint.ts';
 import { answerText, callsOf, type FakeEndpoint, fakeEndpoint, namesByEndpoint } from '../support/endpoint.ts';
 import { ofKind } from '../support/testWorkspace.ts';
 import { podsOf } from './support/batches.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
+import { HeadlessService } from './support/headlessService.ts';
 
 const TASKS = 8;
 const ATTEMPTS = 2;
-const SERVICE = 'http://models:8000/v1';
+const SERVICE = HeadlessService.url('models');
 
 describe('replicas of a model behind a headless Service', { timeout: 10 * 60_000 }, () => {
   let bench: ClusterBench;
@@ -44,29 +43,12 @@ describe('replicas of a model behind a headless Service', { timeout: 10 * 60_000
     // Accepts calls and does not answer: they are pending when it goes.
     const goes = await open(() => undefined);
     const comes = await open(yes);
-    /** Each has its own slice, for its port. Loopback addresses are allowed in slices only as names. */
-    const slice = (name: string, { port }: FakeEndpoint, serving: boolean): Promise<unknown> =>
-      cluster.apply({
-        apiVersion: 'discovery.k8s.io/v1',
-        kind: 'EndpointSlice',
-        metadata: { name, labels: { [SERVICE_LABEL]: 'models', [HEADLESS_LABEL]: '' } },
-        addressType: 'FQDN',
-        endpoints: [
-          {
-            addresses: ['127.0.0.1'],
-            conditions: { ready: serving, serving, terminating: false },
-            targetRef: { kind: 'Pod', name },
-          },
-        ],
-        ports: [{ name: 'http', protocol: 'TCP', port }],
-      });
-    await cluster.apply({
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name: 'models' },
-      spec: { clusterIP: 'None', ports: [{ name: 'http', port: 8000 }] },
-    });
-    await Promise.all([slice('stays', stays, true), slice('goes', goes, true), slice('comes', comes, false)]);
+    const service = await HeadlessService.create(cluster, 'models');
+    await Promise.all([
+      service.replica('stays', stays, true),
+      service.replica('goes', goes, true),
+      service.replica('comes', comes, false),
+    ]);
 
     const first = (task: string): string | undefined => byAffinity([stays.url, goes.url], task)[0];
     const tasks = namesByEndpoint([stays, goes], 't', TASKS / 2).map((id) => ({ id, question: '?', answer: 'yes' }));
@@ -87,7 +69,7 @@ describe('replicas of a model behind a headless Service', { timeout: 10 * 60_000
     );
     assert.deepEqual(await describeReplicas(), [`goes of ${SERVICE}`, `stays of ${SERVICE}`]);
 
-    await Promise.all([slice('comes', comes, true), slice('goes', goes, false)]);
+    await Promise.all([service.replica('comes', comes, true), service.replica('goes', goes, false)]);
     await until(
       'they are seen',
       async () => (await describeReplicas()).join() === `comes of ${SERVICE},stays of ${SERVICE}`,

@@ -11,6 +11,7 @@ import { attemptsOf, SAMPLE_ATTEMPTS, sampleFolder } from '../../e2e/support/sam
 import { Story } from '../../e2e/support/story.ts';
 import { podsOf } from '../support/batches.ts';
 import { ClusterBench } from '../support/clusterBench.ts';
+import { chooseInstallOptions } from '../support/installForm.ts';
 
 const PATIENCE_MS = 90_000;
 /** Its name in the window. */
@@ -18,15 +19,6 @@ const NAME = 'kit';
 const CONTEXT = 'of-another-file';
 const TASKS = 8;
 const ATTEMPTS = TASKS * SAMPLE_ATTEMPTS;
-const OPTIONS: Readonly<Record<string, string>> = {
-  '--image': 'Image',
-  '--storage': 'Storage',
-  '--port': 'Port',
-  '--tls-port': 'TLS port',
-  '--advertise': 'URL for workers',
-  '--pod-security': 'Pod security',
-};
-
 describe('a cluster in VS Code', { timeout: 10 * 60_000 }, () => {
   const folder = sampleFolder('latency_ms=400&tail=lognormal&slots=16&chunks=6');
   let bench: ClusterBench;
@@ -95,18 +87,7 @@ describe('a cluster in VS Code', { timeout: 10 * 60_000 }, () => {
     await workbench.picks.filter({ hasText: 'Options…' }).first().waitFor({ timeout: PATIENCE_MS });
     await story.picture('cluster-install');
     await workbench.pick('Options…');
-    const { arguments: args } = bench.site;
-    for (let index = 0; index < args.length; index += 2) {
-      const label = OPTIONS[args[index] ?? ''];
-      assert.ok(label !== undefined);
-      await workbench.pick(label);
-      await workbench.inputTitle.filter({ hasText: label }).waitFor();
-      await workbench.answer(args[index + 1] ?? '');
-      await workbench.picks
-        .filter({ hasText: args[index + 1] ?? '' })
-        .first()
-        .waitFor();
-    }
+    await chooseInstallOptions(workbench, bench.site.arguments);
     await story.picture('cluster-options');
     await workbench.pick('Install with These Options');
     // Its pod is still pending.

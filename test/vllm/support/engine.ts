@@ -21,29 +21,34 @@ export class Engine {
   readonly #guard: ChildProcess;
   readonly #exited: Promise<unknown>;
   readonly #answers: AsyncIterator<string>;
+  readonly port: number;
   readonly #root: string;
 
   private constructor(guard: ChildProcess, port: number) {
     this.#guard = guard;
     this.#exited = once(guard, 'exit');
     this.#answers = readline.createInterface({ input: guard.stdout! })[Symbol.asyncIterator]();
+    this.port = port;
     this.#root = `http://127.0.0.1:${port}`;
   }
 
-  /** Takes 30 seconds to 3 minutes. */
-  static async start(): Promise<Engine> {
+  /**
+   * Takes 30 seconds to 3 minutes. `name`: of this one, if a suite starts several. `options`: of vLLM; default: the
+   * limits of the suite.
+   */
+  static async start(name = 'suite', options: readonly string[] = OPTIONS): Promise<Engine> {
     const kit = kitFolder('vllm');
     if (kit === undefined) throw new Error('the kit with vLLM is not here');
     const port = await freePort();
     // One name for this checkout: the next run stops what a killed run left behind.
-    const name = `suite-${createHash('sha256')
+    const unique = `${name}-${createHash('sha256')
       .update(import.meta.dirname)
       .digest('hex')
       .slice(0, 8)}`;
     const script = fileURLToPath(new URL('engineGuard.ts', import.meta.url));
-    const guard = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, kit, ...OPTIONS], {
+    const guard = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, kit, ...options], {
       stdio: ['pipe', 'pipe', 'inherit'],
-      env: { ...process.env, ROLLOUT_VLLM_NAME: name, ROLLOUT_VLLM_PORT: String(port) },
+      env: { ...process.env, ROLLOUT_VLLM_NAME: unique, ROLLOUT_VLLM_PORT: String(port) },
     });
     const engine = new Engine(guard, port);
     try {

@@ -16,7 +16,7 @@ describe('a new user', { timeout: 600_000 }, () => {
   /** The attempt that was opened before it ended. */
   let underWay = '';
   let thrownAt: Place = { file: '', line: 1, column: 1 };
-  const story = new Story('journey', folder);
+  const story = new Story('new-user', folder);
 
   /** Waits for an attempt that has ended and matches. */
   async function firstWith<T>(
