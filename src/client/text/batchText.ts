@@ -2,10 +2,10 @@
  * Renders batches as text: a table of batches, or the heading and the task × attempt grid of one batch.
  */
 
+import { ownerText } from '../../common/ownerText.ts';
 import { nounFor, oneLine, plural } from '../../common/text.ts';
 import { compact, count, duration } from '../../common/units.ts';
 import type { BatchRow } from '../../protocol/client.ts';
-import { ownerText } from '../../protocol/owner.ts';
 import { heldText, holdOf } from '../../trace/holder.ts';
 import { attemptCount, attemptsText } from '../../trace/outcome.ts';
 import type { RolloutRow } from '../../trace/summary.ts';

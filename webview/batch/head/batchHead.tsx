@@ -1,8 +1,8 @@
 /** The head of the batch page: name, progress, results, and controls. */
 
+import { ownerText } from '../../../src/common/ownerText.ts';
 import { count, duration } from '../../../src/common/units.ts';
 import type { BatchRow } from '../../../src/protocol/client.ts';
-import { ownerText } from '../../../src/protocol/owner.ts';
 import { attemptsText } from '../../../src/trace/outcome.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { Glyph } from '../../components/marks/glyph.tsx';

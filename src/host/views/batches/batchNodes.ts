@@ -1,9 +1,9 @@
 /** Builds the items of the Batches view: batches, tasks, and attempts. */
 
+import { ownerText } from '../../../common/ownerText.ts';
 import { nounFor, plural } from '../../../common/text.ts';
 import { compact, duration } from '../../../common/units.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
-import { ownerText } from '../../../protocol/owner.ts';
 import { causeOf } from '../../../trace/cause.ts';
 import { heldText, holdOf } from '../../../trace/holder.ts';
 import { attemptCount, attemptsText, outcomeOf } from '../../../trace/outcome.ts';
