@@ -12,6 +12,7 @@ import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
 import type { TargetFinding } from '../../src/client/targets/status/finding.ts';
 import type { TargetStatus } from '../../src/client/targets/targetStatus.ts';
+import { newId } from '../../src/common/ids.ts';
 import type { Kind } from '../../src/kubernetes/access/kinds.ts';
 import { batchLabels, batchName, labels, NAMES, selector } from '../../src/kubernetes/names.ts';
 import type { Incident } from '../../src/trace/incidents/incident.ts';
@@ -112,11 +113,27 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
     );
   }
 
-  /** A batch whose pods need a value, and that runs for a while. */
-  async function underWay(name: string, steps = 6): Promise<string> {
-    const files = steady(bench.site, { tasks: 4, steps, pods: { count: 1 }, batch: { attempts: 2, concurrency: 8 } });
+  /** A batch whose pods need a value, and that runs for some seconds. */
+  async function underWay(name: string): Promise<string> {
+    const files = steady(bench.site, {
+      tasks: 4,
+      steps: 20,
+      pods: { count: 1 },
+      batch: { attempts: 2, concurrency: 8 },
+    });
     const batch = await bench.workspace.launch(name, { ...files, model: { headers: { 'x-key': `\${env:${KEY}}` } } });
     await bench.workspace.waitForRows(batch, (rows) => rows.some(({ progress }) => progress.steps > 0));
+    return batch;
+  }
+
+  async function command(batch: string, verb: 'pause' | 'resume'): Promise<void> {
+    await (await bench.workspace.api()).commandBatch(batch, { command: newId('c'), verb, by: 'test' });
+  }
+
+  /** The same, held until it is resumed, so that it has not ended before what the test does to it. */
+  async function held(name: string): Promise<string> {
+    const batch = await underWay(name);
+    await command(batch, 'pause');
     return batch;
   }
 
@@ -244,7 +261,7 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
   describe('of the installation', () => {
     it('its Service, Role, and RoleBinding are deleted, and another program takes a name', (test) =>
       faults.of(test, async () => {
-        const batch = await underWay('roleless', 60);
+        const batch = await held('roleless');
         const since = performance.now();
         for (const kind of ['Service', 'RoleBinding', 'Role'] satisfies Kind[])
           assert.ok(await bench.cluster.remove(kind, NAMES.server));
@@ -275,6 +292,7 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         await runAll(commandsOf(objects?.hint, await incident(batch, /The installation of the server lacks/)));
         await until('the server sees it', async () => (await serverInfo()).troubles === undefined);
         await assertWell();
+        await command(batch, 'resume');
         return {
           batch,
           attempts: 8,
@@ -291,7 +309,7 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         return;
       }
       await faults.of(test, async () => {
-        const batch = await underWay('scaled', 20);
+        const batch = await held('scaled');
         await bench.cluster.patch('Deployment', NAMES.server, { spec: { replicas: 0, revisionHistoryLimit: 3 } });
         await until(
           'its pod has ended',
@@ -305,6 +323,7 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         assert.match(objects.text, /^changed: Deployment \S+ \(spec\.revisionHistoryLimit is 3, not 0\)$/);
         await runAll(commandsOf(objects.hint));
         await assertWell();
+        await command(batch, 'resume');
         return {
           batch,
           attempts: 8,
@@ -315,7 +334,7 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
 
     it('limits and a quota are added that refuse its pods', (test) =>
       faults.of(test, async () => {
-        const batch = await underWay('limited', 10);
+        const batch = await underWay('limited');
         await bench.cluster.create({
           apiVersion: 'v1',
           kind: 'LimitRange',
@@ -356,13 +375,14 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
 
     it('two upgrades at once, after Secrets and options were deleted, are one', (test) =>
       faults.of(test, async () => {
-        const batch = await underWay('upgraded', 20);
+        const batch = await held('upgraded');
         await bench.cluster.remove('Secret', NAMES.tokens);
         await bench.cluster.remove('ConfigMap', NAMES.options);
         const upgrade = () => bench.rollout('cluster', 'upgrade', '--memory', '1536Mi');
         for (const { code, stdout, stderr } of await Promise.all([upgrade(), upgrade()]))
           assert.equal(code, 0, `${stdout}\n${stderr}`);
         await assertWell();
+        await command(batch, 'resume');
         return { batch, attempts: 8, report: { what: 'server_back', like: /^The server was restarted/ } };
       }));
   });
