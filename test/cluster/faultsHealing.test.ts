@@ -159,7 +159,7 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
   it('are none in a new installation: all is well, and a pod reaches the server', async () => {
     await assertWell();
     const { findings } = await status('--no-probe');
-    assert.equal(findings.find(({ name }) => name === 'network')?.text, 'not tried: --no-probe');
+    assert.equal(findings.find(({ name }) => name === 'network')?.text, 'not tried: no pod was to be started');
   });
 
   describe('of a batch', { concurrency: 4 }, () => {

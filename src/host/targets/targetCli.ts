@@ -37,7 +37,13 @@ export async function targetFindings(
   const { targets } = status.parse(
     await targetCommand(cli, ['status', name, ...(probe ? [] : ['--no-probe'])], signal),
   );
-  return targets[0]?.findings ?? [];
+  const findings = targets[0]?.findings ?? [];
+  if (probe) return findings;
+  return findings.map((each) =>
+    each.name === 'network' && each.state === 'unknown'
+      ? { ...each, hint: 'Refresh the view to start a pod that tries it.' }
+      : each,
+  );
 }
 
 /** Returns the contexts of a kubeconfig. undefined selects the default one. */

@@ -48,7 +48,7 @@ export async function workerPodFindings(
 ): Promise<TargetFinding[]> {
   const limits = await limitsFinding(cluster, options, signal);
   const skipped = (why: string): TargetFinding => ({ name: 'network', state: 'unknown', text: `not tried: ${why}` });
-  if (!probe) return [limits, skipped('--no-probe')];
+  if (!probe) return [limits, skipped('no pod was to be started')];
   if (!isUp) return [limits, skipped('the server does not run')];
   if (limits.state === 'unknown') return [limits, skipped('no permission to create pods')];
   if (limits.state !== 'ok') return [limits, skipped('the cluster does not accept a pod')];

@@ -100,7 +100,7 @@ describe('a pod that tries the way to the server', () => {
       (await tried(...of)).findings.map(({ state, text }) => `${state} ${text}`);
     assert.deepEqual(await states(() => undefined, { probe: false }), [
       'ok the cluster accepts a worker pod',
-      'unknown not tried: --no-probe',
+      'unknown not tried: no pod was to be started',
     ]);
     assert.equal((await states(() => undefined, { isUp: false }))[1], 'unknown not tried: the server does not run');
     assert.deepEqual(
