@@ -70,6 +70,8 @@ export class WorkerConnection {
   readonly #appends: Appends;
   /** Writes reports on calls: the last one must be what remains, whatever order the store commits in. */
   readonly #reports = new Serial();
+  /** Rollouts that are being given back: those that the session still has at its end count as interrupted. */
+  readonly #handovers = new Set<Promise<void>>();
   #session: WorkerSession | undefined;
   #greeting = false;
 
@@ -324,13 +326,16 @@ export class WorkerConnection {
     const { store, leasing } = this.#context;
     // In this order: another session may get it as soon as the store has it.
     session.forget(rollout, 'lost');
-    await store.handOver(session.id, rollout, epoch);
+    const done = store.handOver(session.id, rollout, epoch);
+    this.#handovers.add(done);
+    await done.finally(() => this.#handovers.delete(done));
     leasing.check(session.batch, true);
   }
 
   async #bye(session: WorkerSession): Promise<void> {
     const { store, hub, leasing } = this.#context;
     hub.remove(session);
+    await Promise.allSettled(this.#handovers);
     await store.endSession(session.id, 'The worker stopped.');
     leasing.check(session.batch, true);
     this.#socket.close(1000);
