@@ -60,6 +60,7 @@ describe('a batch on a cluster', { timeout: 10 * 60_000 }, () => {
     assert.deepEqual(await states(), {
       cluster: 'ok',
       server: 'ok',
+      user: 'ok',
       queue: 'ok',
       pods: 'ok',
       nodes: 'ok',
