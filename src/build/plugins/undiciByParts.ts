@@ -47,7 +47,6 @@ function clientPart(index: string): string | undefined {
   if (makeDispatcher === undefined) return undefined;
   return `
     import api from './lib/api/index.js';
-    import buildConnector from './lib/core/connect.js';
     import errors from './lib/core/errors.js';
     import util from './lib/core/util.js';
     import Agent from './lib/dispatcher/agent.js';
@@ -58,6 +57,6 @@ function clientPart(index: string): string | undefined {
     ${makeDispatcher}
     Object.assign(Dispatcher.prototype, api);
     export const request = makeDispatcher(api.request);
-    export { Agent, buildConnector, Dispatcher, ProxyAgent };
+    export { Agent, Dispatcher, ProxyAgent };
   `;
 }

@@ -5,8 +5,7 @@
  */
 
 import type { Dispatcher } from 'undici';
-import { Agent, buildConnector } from 'undici';
-import { mergeChunks } from './mergedChunks.ts';
+import { Agent } from 'undici';
 
 /** A body that is being received. Chunks that arrive before `pipe` are buffered. */
 export interface IncomingBody {
@@ -76,7 +75,6 @@ export class Transport {
   readonly #bodies = new WeakMap<Response, IncomingBody>();
 
   constructor(options: TransportOptions = {}) {
-    const connect = buildConnector({ timeout: 10_000 });
     this.#agent = new Agent({
       // One call at a time per connection, with as many connections as calls: a streamed response blocks its
       // connection.
@@ -86,12 +84,7 @@ export class Transport {
       keepAliveTimeout: 4_000,
       headersTimeout: options.headersTimeoutMs ?? 1_800_000,
       bodyTimeout: options.bodyTimeoutMs ?? SILENCE_MS,
-      connect: (target, done) =>
-        connect(target, (...result) => {
-          const [error, socket] = result;
-          if (error === null) mergeChunks(socket);
-          done(...result);
-        }),
+      connect: { timeout: 10_000 },
     });
   }
 
