@@ -1,5 +1,6 @@
 /** Builds the Roles of users of a server, and their bindings. They grant no access to any Secret. */
 import { StudioError } from '../../common/errors.ts';
+import { sha256Hex } from '../../common/hash.ts';
 import { ACCESS_GROUP, ACCESS_RESOURCE, ACCESS_ROLES, type AccessRole, RIGHT_VERBS } from '../../protocol/access.ts';
 import { KINDS } from '../access/kinds.ts';
 import type { KubeObject } from '../access/objects.ts';
@@ -14,6 +15,8 @@ export interface Binding {
 }
 
 const RBAC = 'rbac.authorization.k8s.io';
+/** Names of objects have at most 253 characters. */
+const MAX_SUBJECT = 200;
 
 /** What a client needs besides: to find the server's pod, reach it, and verify it. */
 export const CLIENT_RULES = [
@@ -53,12 +56,22 @@ export function accessRoles(namespace: string): KubeObject[] {
 }
 
 export function roleBinding({ subject, role }: Binding, namespace: string): KubeObject {
-  const who = subject.kind === 'ServiceAccount' ? `${subject.namespace}.${subject.name}` : subject.name;
-  const plain = `${subject.kind}-${who}`.toLowerCase().replaceAll(/[^a-z0-9.-]+/g, '-');
-  return object('RoleBinding', `${roleName(role)}.${plain}`.slice(0, 250), namespace, {
+  return object('RoleBinding', `${roleName(role)}.${subjectName(subject)}`, namespace, {
     roleRef: { apiGroup: RBAC, kind: 'Role', name: roleName(role) },
     subjects: [subject.kind === 'ServiceAccount' ? subject : { apiGroup: RBAC, ...subject }],
   });
+}
+
+/** Returns a subject as a part of a name. Subjects whose names differ only in other characters have different ones. */
+function subjectName(subject: Binding['subject']): string {
+  const who = subject.kind === 'ServiceAccount' ? `${subject.namespace}.${subject.name}` : subject.name;
+  const kind = subject.kind.toLowerCase();
+  if (/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(who) && who.length <= MAX_SUBJECT) return `${kind}-${who}`;
+  const readable = who
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .slice(0, MAX_SUBJECT);
+  return `${kind}-${readable.replaceAll(/^-|-$/g, '')}-${sha256Hex(who).slice(0, 8)}`;
 }
 
 const KINDS_OF_SUBJECTS = ['user', 'group', 'serviceaccount'] as const;

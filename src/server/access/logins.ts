@@ -47,7 +47,8 @@ const REVIEW_MS = 10_000;
 const MAX_LOGINS = 16;
 const MAX_USERS = 10_000;
 
-interface Known {
+/** What the cluster said last about a user. */
+interface UserRights {
   rights: ReadonlySet<Right>;
   /** When the cluster is asked again. */
   next: number;
@@ -57,7 +58,7 @@ interface Known {
 export class Logins {
   readonly #options: LoginsOptions;
   readonly #now: () => number;
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, UserRights>();
   #open = 0;
 
   constructor(options: LoginsOptions) {
@@ -137,7 +138,7 @@ export class Logins {
     return entry.rights;
   }
 
-  async #ask(reviewer: Reviewer, session: UserSession, entry: Known): Promise<void> {
+  async #ask(reviewer: Reviewer, session: UserSession, entry: UserRights): Promise<void> {
     try {
       entry.rights = new Set(await reviewer.rights(session, AbortSignal.timeout(REVIEW_MS)));
       entry.next = this.#now() + RIGHTS_MS;
@@ -150,7 +151,7 @@ export class Logins {
     }
   }
 
-  #keep(key: string, known: Known): void {
+  #keep(key: string, known: UserRights): void {
     this.#known.delete(key);
     if (this.#known.size >= MAX_USERS) this.#known.delete(this.#known.keys().next().value ?? '');
     this.#known.set(key, known);
