@@ -142,7 +142,11 @@ export class Leasing {
     if (queued === 0 || waiting.length === 0) return counts;
     const submission = await this.#options.submission(record.spec.submission);
     const { concurrency } = submission;
-    let room = Math.min(queued, concurrency === 'auto' ? this.#options.room(record.row.batch) : concurrency - running);
+    const { batch } = record.row;
+    let room = Math.min(
+      queued,
+      concurrency === 'auto' ? this.#options.room(batch) : concurrency - running - this.#continuing(batch),
+    );
     // Each session gets its share first, so that the first one does not take everything.
     const part = Math.ceil(room / waiting.length);
     for (const limit of [part, Infinity]) {
@@ -170,6 +174,13 @@ export class Leasing {
       );
     }
     return counts;
+  }
+
+  /** Returns the rollouts that the end of a pause is about to continue. Other held ones leave their places to others. */
+  #continuing(batch: string): number {
+    let rollouts = 0;
+    for (const session of this.#options.hub.sessions(batch)) rollouts += session.pausedWithBatch.size;
+    return rollouts;
   }
 
   async #leaseRollouts(session: WorkerSession, want: number): Promise<Lease[]> {
