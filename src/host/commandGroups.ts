@@ -4,6 +4,7 @@ import { ExportPreviews } from './batches/export/previews.ts';
 import { EXPORT_SCHEME } from './contributions/names.ts';
 import type { StudioFiles } from './files/studioFiles.ts';
 import type { StoredValues } from './launch/values/storedValues.ts';
+import type { PodDocuments } from './pods/podDocuments.ts';
 import type { RegisterCommand, Services } from './services.ts';
 import type { TargetTokens } from './targets/address/targetTokens.ts';
 import type { TargetRegistry } from './targets/targetRegistry.ts';
@@ -23,6 +24,7 @@ interface GroupParts {
 export function registerGroups(services: Services, register: RegisterCommand, parts: GroupParts): vscode.Disposable {
   const { files, targets, tokens, values } = parts;
   const previews = new ExportPreviews();
+  let podDocuments: PodDocuments | undefined;
   return vscode.Disposable.from(
     vscode.workspace.registerTextDocumentContentProvider(EXPORT_SCHEME, previews),
     registerGroup(
@@ -49,6 +51,15 @@ export function registerGroups(services: Services, register: RegisterCommand, pa
       ],
       async () => (await import('./batches/control.ts')).controlCommands(services, values),
     ),
+    new vscode.Disposable(() => podDocuments?.dispose()),
+    registerGroup(register, ['rollout.showPods', 'rollout.showPodLog', 'rollout.showPodEvents'], async () => {
+      const [{ podCommands }, { PodDocuments }] = await Promise.all([
+        import('./pods/commands.ts'),
+        import('./pods/podDocuments.ts'),
+      ]);
+      podDocuments ??= new PodDocuments(services);
+      return podCommands(services, podDocuments);
+    }),
     registerGroup(
       register,
       ['rollout.openBatch', 'rollout.openTrajectory', 'rollout.compareAttempts', 'rollout.compareBatches'],

@@ -36,6 +36,8 @@ export interface BatchActions {
   readonly copyLink: (cell: CellAt) => void;
   readonly note: (rollout: string, text: string) => void;
   readonly batch: (verb: BatchVerb) => void;
+  /** Lists the pods, with their logs. */
+  readonly pods: () => void;
   readonly save: () => void;
   readonly link: () => void;
 }
@@ -115,6 +117,7 @@ export function batchActions(
     },
     note: (rollout, text) => report(view.data.note(rollout, 'note', text)),
     batch: (verb) => report(host.act({ do: 'batch', batch, verb })),
+    pods: () => report(host.act({ do: 'pods', batch })),
     save: () => report(host.act({ do: 'save', place: place() })),
     link: () => report(host.act({ do: 'link', place: place() }), 'Copied the link'),
   };

@@ -13,6 +13,7 @@ import { scoreText } from '../../../trace/text/score.ts';
 import { batchProgress, heldSuffix } from '../../batches/batchText.ts';
 import { type Icon, type ItemContent, OUTCOME_ICONS, outcomeCounts } from '../itemContent.ts';
 import type { TaskEntry } from './batchContents.ts';
+import type { AnyPodNode, PodsNode } from './podNodes.ts';
 
 /** Longer names of tasks are cut; the tooltip has the whole text. */
 const MAX_LABEL = 80;
@@ -44,14 +45,14 @@ export interface MoreNode {
 /** An item for content that could not be loaded. */
 export interface ErrorNode {
   readonly kind: 'error';
-  readonly of: BatchNode | TaskNode | undefined;
+  readonly of: BatchNode | TaskNode | PodsNode | undefined;
   readonly text: string;
 }
 /** The group of the batches that debuggers launched, and of their forks. */
 export interface DebugRunsNode {
   readonly kind: 'debugRuns';
 }
-export type Node = BatchNode | TaskNode | AttemptNode | MoreNode | ErrorNode | DebugRunsNode;
+export type Node = BatchNode | TaskNode | AttemptNode | MoreNode | ErrorNode | DebugRunsNode | AnyPodNode;
 
 export function debugRunsItem(rows: readonly BatchRow[]): ItemContent {
   const running = rows.filter(({ state }) => state !== 'ended').length;

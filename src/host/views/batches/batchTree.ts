@@ -5,6 +5,7 @@ import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
 import { withoutDebugRuns } from '../../batches/batchText.ts';
+import { BatchPodList } from '../../pods/batchPodList.ts';
 import type { Services } from '../../services.ts';
 import { treeItem } from '../treeItem.ts';
 import { attemptsOf, BatchContents } from './batchContents.ts';
@@ -22,6 +23,7 @@ import {
   type TaskNode,
   taskItem,
 } from './batchNodes.ts';
+import { type AnyPodNode, isPodNode, type PodsNode, podChildren, podRow } from './podNodes.ts';
 
 export const LOAD_MORE = 'rollout.view.loadMore';
 const DEFAULT_LIMIT = 50;
@@ -35,6 +37,8 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   readonly #tasks = new Map<string, TaskNode>();
   readonly #contents = new Map<string, BatchContents>();
   readonly #follower: BatchFollower;
+  readonly #pods: BatchPodList;
+  readonly #podsNodes = new Map<string, PodsNode>();
   readonly #debugRuns: DebugRunsNode = { kind: 'debugRuns' };
   #rows: readonly BatchRow[] = [];
   #hasOlder = true;
@@ -47,9 +51,18 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       contents: (batch) => this.#contents.get(batch),
       changed: (batch, tasks) => this.#refreshTasks(batch, tasks),
     });
+    this.#pods = new BatchPodList({
+      server: services.server,
+      log: services.log,
+      changed: (batch) => {
+        const node = this.#podsNodes.get(batch);
+        if (node !== undefined) this.#changed.fire([node]);
+      },
+    });
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
+    if (isPodNode(node)) return this.#podItem(node);
     switch (node.kind) {
       case 'batch': {
         const row = this.#row(node.batch);
@@ -104,12 +117,13 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       if (node.kind === 'debugRuns') return this.#rows.filter(({ debug }) => debug === true).map(this.#batchNode);
       if (node.kind === 'batch') return await this.#taskNodes(node);
       if (node.kind === 'task') return await this.#attemptNodes(node);
+      if (isPodNode(node)) return podChildren(node, await this.#pods.of(node.batch));
       return [];
     } catch (error) {
       this.#services.log.warn(`Batches view: ${errorText(error)}`);
       const errorNode: ErrorNode = {
         kind: 'error',
-        of: node?.kind === 'batch' || node?.kind === 'task' ? node : undefined,
+        of: node?.kind === 'batch' || node?.kind === 'task' || node?.kind === 'pods' ? node : undefined,
         text: StudioError.is(error) ? error.message : errorText(error),
       };
       return [errorNode];
@@ -120,6 +134,8 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     if (node.kind === 'task') return this.#batches.get(node.batch);
     if (node.kind === 'attempt') return this.#tasks.get(`${node.batch}/${node.task}`);
     if (node.kind === 'batch') return this.#row(node.batch)?.debug === true ? this.#debugRuns : undefined;
+    if (node.kind === 'pods') return this.#batches.get(node.batch);
+    if (isPodNode(node)) return this.#podsNodes.get(node.batch);
     return node.kind === 'debugRuns' ? undefined : node.of;
   }
 
@@ -156,7 +172,26 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       if (node === undefined) this.#tasks.set(key, (node = { kind: 'task', batch: of.batch, task, reference: key }));
       return node;
     });
+    const row = this.#row(of.batch);
+    // Workers only run for batches that have not ended; of others, “Show Pods…” shows what was recorded.
+    if (row !== undefined && row.state !== 'ended' && !row.imported) nodes.unshift(this.#podsNode(of.batch));
     return contents.more ? [...nodes, { kind: 'more', of }] : nodes;
+  }
+
+  #podsNode(batch: string): PodsNode {
+    let node = this.#podsNodes.get(batch);
+    if (node === undefined) this.#podsNodes.set(batch, (node = { kind: 'pods', batch }));
+    return node;
+  }
+
+  #podItem(node: AnyPodNode): vscode.TreeItem {
+    const row = podRow(node, this.#pods.latest(node.batch));
+    const id = ['pods', node.batch, ...Object.values(node).slice(2)].join('/');
+    if (row === undefined) return new vscode.TreeItem(id);
+    const item = treeItem(row.content, row.hasChildren ? 'closed' : 'none', id);
+    if (row.opens !== undefined)
+      item.command = { command: 'rollout.openTrajectory', title: 'Open Trajectory', arguments: [row.opens] };
+    return item;
   }
 
   async #attemptNodes(of: TaskNode): Promise<Node[]> {
@@ -185,6 +220,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       if (of === undefined) this.#hasOlder = await this.#services.batches.more();
       else {
         const { api } = await this.#services.server.connection();
+        if (of.kind === 'pods') return;
         if (of.kind === 'batch') await this.#contentsOf(of.batch).loadMore(api);
         else await this.#contentsOf(of.batch).loadTask(api, of.task, true);
       }
@@ -221,20 +257,24 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     this.#contents.clear();
     this.#tasks.clear();
     this.#follower.stopAll();
+    this.#pods.clear();
     this.#hasOlder = true;
     this.#changed.fire(undefined);
   }
 
   expanded(node: Node, open: boolean): void {
     if (node.kind === 'batch') this.#follower.setExpanded(node.batch, open);
+    if (node.kind === 'batch' || node.kind === 'pods') this.#pods.setExpanded(node.batch, open);
   }
 
   visible(isVisible: boolean): void {
     this.#follower.setVisible(isVisible);
+    this.#pods.setVisible(isVisible);
   }
 
   dispose(): void {
     this.#follower.stopAll();
+    this.#pods.clear();
     this.#changed.dispose();
   }
 
@@ -252,6 +292,8 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     this.#follower.setExpanded(batch, false);
     this.#contents.delete(batch);
     this.#batches.delete(batch);
+    this.#pods.forget(batch);
+    this.#podsNodes.delete(batch);
     for (const [key, node] of this.#tasks) if (node.batch === batch) this.#tasks.delete(key);
   }
 
