@@ -130,6 +130,7 @@ export class BatchData extends StreamData {
             this.#onChange();
           },
           head: () => this.head(),
+          you: (you) => this.setYou(you),
           lost: (lost) => this.setLost(lost),
         },
         this.signal,

@@ -1,11 +1,18 @@
 /** Updates the context keys of the commands. */
 import * as vscode from 'vscode';
+import { refusal } from '../../protocol/access.ts';
 import { isLive } from '../batches/batchText.ts';
 import { CONTEXT_KEYS } from '../contributions/keys.ts';
 import type { Services } from '../services.ts';
 
 /** Memento key that remembers whether the store had batches, for use until it was read. */
 const HAD_BATCHES = 'hadBatches';
+
+const RIGHT_KEYS = [
+  ['launch', CONTEXT_KEYS.canLaunch],
+  ['control', CONTEXT_KEYS.canControl],
+  ['administer', CONTEXT_KEYS.canAdminister],
+] as const;
 
 export function registerContextKeys({ batches, context, server }: Services): vscode.Disposable {
   const set = (key: string, value: unknown): void => void vscode.commands.executeCommand('setContext', key, value);
@@ -25,8 +32,15 @@ export function registerContextKeys({ batches, context, server }: Services): vsc
     );
     if (isLoaded && context.globalState.get(HAD_BATCHES) !== has) void context.globalState.update(HAD_BATCHES, has);
   };
+  const updateRights = (): void => {
+    const { value: caller } = server.you;
+    for (const [right, key] of RIGHT_KEYS)
+      set(key, caller === undefined ? undefined : refusal(caller, right) === undefined ? 'yes' : 'no');
+  };
   update();
+  updateRights();
   const listeners = [
+    server.you.changed(updateRights),
     batches.rows.changed(() => {
       isLoaded = true;
       update();

@@ -144,8 +144,12 @@ function workText(info: ServerInfo | undefined, state: ServerState['state'], sto
     .join(' · ');
 }
 
-function processText({ product, pid, started_at, store }: ServerInfo): string {
-  return `${product}\nprocess ${pid}\nstarted ${new Date(started_at).toLocaleString()}\nstore ${store}`;
+function processText({ product, pid, started_at, store, you }: ServerInfo): string {
+  const caller =
+    you?.user === undefined && you?.rights.includes('control') !== false
+      ? ''
+      : `\nconnected ${you?.user === undefined ? 'with a read token' : `as ${you.user}`}: ${you?.rights.join(', ')}`;
+  return `${product}\nprocess ${pid}\nstarted ${new Date(started_at).toLocaleString()}\nstore ${store}${caller}`;
 }
 
 /** Item of a target in the settings that does not exist on this machine. */
