@@ -4,6 +4,8 @@ import { ownerText } from '../../../common/ownerText.ts';
 import { nounFor, plural } from '../../../common/text.ts';
 import { compact, duration } from '../../../common/units.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
+import type { WaitingBatch } from '../../../protocol/shares.ts';
+import { ordinal, waitingText } from '../../../protocol/sharesText.ts';
 import { causeOf } from '../../../trace/cause.ts';
 import { heldText, holdOf } from '../../../trace/holder.ts';
 import { attemptCount, attemptsText, outcomeOf } from '../../../trace/outcome.ts';
@@ -73,11 +75,14 @@ export function debugRunsItem(rows: readonly BatchRow[]): ItemContent {
   };
 }
 
-export function batchItem(row: BatchRow, now: number): ItemContent {
+/** `waiting`: why it does not run as much as it could. */
+export function batchItem(row: BatchRow, now: number, waiting?: WaitingBatch): ItemContent {
   const { counts } = row;
   const { done, all } = batchProgress(row);
   const rate = passRateText(row);
   const parts = [
+    // What nothing runs of waits as a whole.
+    waiting === undefined || counts.running > 0 ? '' : `Waiting: ${waitingText(waiting)}`,
     row.state === 'ended' ? '' : `${done}/${all}${heldSuffix(counts.held)}`,
     row.state !== 'paused' ? '' : row.released === true ? 'paused, pods released' : 'paused',
     rate,
@@ -90,6 +95,7 @@ export function batchItem(row: BatchRow, now: number): ItemContent {
     row.batch,
     row.reason === undefined || row.reason === 'done' ? row.state : `${row.state}: ${row.reason}`,
     `${plural(row.tasks, 'task')} x ${attemptsText(row)} ${nounFor(row.attempts, 'attempt')}`,
+    waiting === undefined ? '' : `Waiting, ${ordinal(waiting.position)} of ${waiting.of}: ${waiting.text}`,
     Object.entries(counts)
       .filter(([, count]) => count > 0)
       .map(([name, count]) => `${count} ${name}`)
@@ -106,7 +112,7 @@ export function batchItem(row: BatchRow, now: number): ItemContent {
     label: row.name,
     description,
     tooltip,
-    icon: batchIcon(row),
+    icon: waiting !== undefined && counts.running === 0 ? WAITING_ICON : batchIcon(row),
     context: `batch.${row.state}`,
     ariaLabel: `Batch ${row.name}, ${row.state}, ${description}`,
   };
@@ -123,6 +129,8 @@ export function passRateText({ counts }: BatchRow): string {
     ? `pass@1 ${(counts.passed / scored).toFixed(2)}`
     : `${Math.round((100 * counts.passed) / scored)}% of ${scored} passed`;
 }
+
+const WAITING_ICON: Icon = { id: 'watch', color: 'charts.yellow' };
 
 function batchIcon(row: BatchRow): Icon {
   const color = row.state === 'ended' ? 'testing.iconUnset' : 'charts.blue';

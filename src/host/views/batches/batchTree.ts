@@ -4,9 +4,11 @@
 import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
+import { waitingOf, waitingText } from '../../../protocol/sharesText.ts';
 import { withoutDebugRuns } from '../../batches/batchText.ts';
 import { BatchPodList } from '../../pods/batchPodList.ts';
 import type { Services } from '../../services.ts';
+import type { WindowShares } from '../../targets/windowShares.ts';
 import { treeItem } from '../treeItem.ts';
 import { attemptsOf, BatchContents } from './batchContents.ts';
 import { BatchFollower } from './batchFollower.ts';
@@ -30,6 +32,10 @@ const DEFAULT_LIMIT = 50;
 
 export class BatchTree implements vscode.TreeDataProvider<Node> {
   readonly #services: Services;
+  readonly #shares: WindowShares;
+  readonly #sharesListener: { dispose(): void };
+  /** What the items say that wait. */
+  #waiting = new Map<string, string>();
   readonly #changed = new vscode.EventEmitter<Node[] | undefined>();
   readonly onDidChangeTreeData = this.#changed.event;
   /** VS Code identifies items by object identity, so each item keeps its object while it is listed. */
@@ -43,8 +49,10 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   #rows: readonly BatchRow[] = [];
   #hasOlder = true;
 
-  constructor(services: Services) {
+  constructor(services: Services, shares: WindowShares) {
     this.#services = services;
+    this.#shares = shares;
+    this.#sharesListener = shares.value.changed(() => this.#sharesChanged());
     this.#follower = new BatchFollower({
       server: services.server,
       log: services.log,
@@ -67,7 +75,11 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       case 'batch': {
         const row = this.#row(node.batch);
         if (row === undefined) return new vscode.TreeItem(node.batch);
-        return treeItem(batchItem(row, Date.now()), row.tasks > 0 ? 'closed' : 'none', node.batch);
+        return treeItem(
+          batchItem(row, Date.now(), waitingOf(this.#shares.value.value, node.batch)),
+          row.tasks > 0 ? 'closed' : 'none',
+          node.batch,
+        );
       }
       case 'task': {
         const entry = this.#contents.get(node.batch)?.entry(node.task);
@@ -275,7 +287,21 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   dispose(): void {
     this.#follower.stopAll();
     this.#pods.clear();
+    this.#sharesListener.dispose();
     this.#changed.dispose();
+  }
+
+  /** Refreshes the items of batches that wait for something else now. */
+  #sharesChanged(): void {
+    const before = this.#waiting;
+    this.#waiting = new Map(
+      (this.#shares.value.value?.waiting ?? []).map((waiting) => [waiting.batch, waitingText(waiting)]),
+    );
+    const changed = [...new Set([...before.keys(), ...this.#waiting.keys()])].filter(
+      (batch) => before.get(batch) !== this.#waiting.get(batch),
+    );
+    const nodes = changed.flatMap((batch) => this.#batches.get(batch) ?? []);
+    if (nodes.length > 0) this.#changed.fire(nodes);
   }
 
   #row(batch: string): BatchRow | undefined {
