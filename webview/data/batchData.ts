@@ -2,10 +2,10 @@
 
 import { StudioError } from '../../src/common/errors.ts';
 import { newId } from '../../src/common/ids.ts';
+import { waitingOf } from '../../src/common/waitingText.ts';
 import type { BatchRow, ServerInfo } from '../../src/protocol/client.ts';
 import { follow } from '../../src/protocol/follow.ts';
 import type { WaitingBatch } from '../../src/protocol/shares.ts';
-import { waitingOf } from '../../src/protocol/sharesText.ts';
 import { EXCERPT } from '../../src/protocol/taskExcerpt.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';

@@ -83,17 +83,17 @@ export class BatchPodList {
   }
 
   async #poll(batch: string, entry: Entry, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
+    const isOver = (): boolean => signal.aborted; // checked again after each wait
+    while (!isOver()) {
       await sleep(POLL_MS, signal).catch(() => undefined);
-      if (signal.aborted) return;
+      if (isOver()) return;
       try {
         const next = await entry.reader.read(signal);
         if (JSON.stringify(next) === JSON.stringify(entry.latest)) continue;
         entry.latest = next;
         this.#ports.changed(batch);
       } catch (error) {
-        if (!signal.aborted)
-          this.#ports.log.warn(`Batches view: cannot read the pods of ${batch}: ${errorText(error)}`);
+        if (!isOver()) this.#ports.log.warn(`Batches view: cannot read the pods of ${batch}: ${errorText(error)}`);
       }
     }
   }

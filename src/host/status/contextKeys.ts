@@ -1,6 +1,5 @@
 /** Updates the context keys of the commands. */
 import * as vscode from 'vscode';
-import { refusal } from '../../protocol/access.ts';
 import { isLive } from '../batches/batchText.ts';
 import { CONTEXT_KEYS } from '../contributions/keys.ts';
 import type { Services } from '../services.ts';
@@ -33,9 +32,11 @@ export function registerContextKeys({ batches, context, server }: Services): vsc
     if (isLoaded && context.globalState.get(HAD_BATCHES) !== has) void context.globalState.update(HAD_BATCHES, has);
   };
   const updateRights = (): void => {
-    const { value: caller } = server.you;
-    for (const [right, key] of RIGHT_KEYS)
-      set(key, caller === undefined ? undefined : refusal(caller, right) === undefined ? 'yes' : 'no');
+    const rights = server.you.value?.rights;
+    for (const [right, key] of RIGHT_KEYS) {
+      const may = rights?.some((own) => own === right || own === 'administer');
+      set(key, may === undefined ? undefined : may ? 'yes' : 'no');
+    }
   };
   update();
   updateRights();

@@ -1,5 +1,5 @@
 /** Says what a batch waits for: its turn on the server, or, until its first attempt ends, whatever else. */
-import { waitingText } from '../../../src/protocol/sharesText.ts';
+import { waitingText } from '../../../src/common/waitingText.ts';
 import { Icon } from '../../components/marks/icon.tsx';
 import type { BatchView } from '../batchView.ts';
 import { startupText } from '../model/startupText.ts';

@@ -3,9 +3,9 @@
 import { ownerText } from '../../../common/ownerText.ts';
 import { nounFor, plural } from '../../../common/text.ts';
 import { compact, duration } from '../../../common/units.ts';
+import { ordinal, waitingText } from '../../../common/waitingText.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
 import type { WaitingBatch } from '../../../protocol/shares.ts';
-import { ordinal, waitingText } from '../../../protocol/sharesText.ts';
 import { causeOf } from '../../../trace/cause.ts';
 import { heldText, holdOf } from '../../../trace/holder.ts';
 import { attemptCount, attemptsText, outcomeOf } from '../../../trace/outcome.ts';
@@ -55,6 +55,10 @@ export interface DebugRunsNode {
   readonly kind: 'debugRuns';
 }
 export type Node = BatchNode | TaskNode | AttemptNode | MoreNode | ErrorNode | DebugRunsNode | AnyPodNode;
+
+export function isPodNode(node: Node): node is AnyPodNode {
+  return ['pods', 'pod', 'container', 'podRollout', 'podText'].includes(node.kind);
+}
 
 export function debugRunsItem(rows: readonly BatchRow[]): ItemContent {
   const running = rows.filter(({ state }) => state !== 'ended').length;

@@ -3,15 +3,14 @@
  */
 import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../../common/errors.ts';
+import { waitingOf, waitingText } from '../../../common/waitingText.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
-import { waitingOf, waitingText } from '../../../protocol/sharesText.ts';
 import { withoutDebugRuns } from '../../batches/batchText.ts';
-import { BatchPodList } from '../../pods/batchPodList.ts';
 import type { Services } from '../../services.ts';
 import type { WindowShares } from '../../targets/windowShares.ts';
 import { treeItem } from '../treeItem.ts';
-import { attemptsOf, BatchContents } from './batchContents.ts';
-import { BatchFollower } from './batchFollower.ts';
+import type { BatchContents } from './batchContents.ts';
+import type { BatchFollower } from './batchFollower.ts';
 import {
   type AttemptNode,
   attemptItem,
@@ -20,12 +19,13 @@ import {
   type DebugRunsNode,
   debugRunsItem,
   type ErrorNode,
+  isPodNode,
   type MoreNode,
   type Node,
   type TaskNode,
   taskItem,
 } from './batchNodes.ts';
-import { type AnyPodNode, isPodNode, type PodsNode, podChildren, podRow } from './podNodes.ts';
+import type { PodTree } from './podTree.ts';
 
 export const LOAD_MORE = 'rollout.view.loadMore';
 const DEFAULT_LIMIT = 50;
@@ -42,9 +42,10 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   readonly #batches = new Map<string, BatchNode>();
   readonly #tasks = new Map<string, TaskNode>();
   readonly #contents = new Map<string, BatchContents>();
-  readonly #follower: BatchFollower;
-  readonly #pods: BatchPodList;
-  readonly #podsNodes = new Map<string, PodsNode>();
+  /** Loaded when the first batch is expanded. */
+  #follower: BatchFollower | undefined;
+  /** Loaded when the first batch that has pods is expanded. */
+  #pods: PodTree | undefined;
   readonly #debugRuns: DebugRunsNode = { kind: 'debugRuns' };
   #rows: readonly BatchRow[] = [];
   #hasOlder = true;
@@ -53,24 +54,10 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     this.#services = services;
     this.#shares = shares;
     this.#sharesListener = shares.value.changed(() => this.#sharesChanged());
-    this.#follower = new BatchFollower({
-      server: services.server,
-      log: services.log,
-      contents: (batch) => this.#contents.get(batch),
-      changed: (batch, tasks) => this.#refreshTasks(batch, tasks),
-    });
-    this.#pods = new BatchPodList({
-      server: services.server,
-      log: services.log,
-      changed: (batch) => {
-        const node = this.#podsNodes.get(batch);
-        if (node !== undefined) this.#changed.fire([node]);
-      },
-    });
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
-    if (isPodNode(node)) return this.#podItem(node);
+    if (isPodNode(node)) return this.#pods?.item(node) ?? new vscode.TreeItem(node.batch);
     switch (node.kind) {
       case 'batch': {
         const row = this.#row(node.batch);
@@ -129,7 +116,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       if (node.kind === 'debugRuns') return this.#rows.filter(({ debug }) => debug === true).map(this.#batchNode);
       if (node.kind === 'batch') return await this.#taskNodes(node);
       if (node.kind === 'task') return await this.#attemptNodes(node);
-      if (isPodNode(node)) return podChildren(node, await this.#pods.of(node.batch));
+      if (isPodNode(node)) return (await this.#pods?.children(node)) ?? [];
       return [];
     } catch (error) {
       this.#services.log.warn(`Batches view: ${errorText(error)}`);
@@ -147,7 +134,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     if (node.kind === 'attempt') return this.#tasks.get(`${node.batch}/${node.task}`);
     if (node.kind === 'batch') return this.#row(node.batch)?.debug === true ? this.#debugRuns : undefined;
     if (node.kind === 'pods') return this.#batches.get(node.batch);
-    if (isPodNode(node)) return this.#podsNodes.get(node.batch);
+    if (isPodNode(node)) return this.#pods?.root(node.batch);
     return node.kind === 'debugRuns' ? undefined : node.of;
   }
 
@@ -170,13 +157,13 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   };
 
   async #taskNodes(of: BatchNode): Promise<Node[]> {
-    const contents = this.#contentsOf(of.batch);
+    const contents = await this.#contentsOf(of.batch);
     if (!contents.started) {
       const { api } = await this.#services.server.connection();
       // Follow before loading, so that no change is missed. Newer loaded rows do no harm.
       const row = await api.batch(of.batch);
       await contents.loadMore(api);
-      this.#follower.start(row);
+      this.#follower?.start(row);
     }
     const nodes: Node[] = contents.tasks.map(({ task }) => {
       const key = `${of.batch}/${task}`;
@@ -186,33 +173,24 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     });
     const row = this.#row(of.batch);
     // Workers only run for batches that have not ended; of others, “Show Pods…” shows what was recorded.
-    if (row !== undefined && row.state !== 'ended' && !row.imported) nodes.unshift(this.#podsNode(of.batch));
+    if (row !== undefined && row.state !== 'ended' && !row.imported)
+      nodes.unshift((await this.#loadPods()).root(of.batch));
     return contents.more ? [...nodes, { kind: 'more', of }] : nodes;
   }
 
-  #podsNode(batch: string): PodsNode {
-    let node = this.#podsNodes.get(batch);
-    if (node === undefined) this.#podsNodes.set(batch, (node = { kind: 'pods', batch }));
-    return node;
-  }
-
-  #podItem(node: AnyPodNode): vscode.TreeItem {
-    const row = podRow(node, this.#pods.latest(node.batch));
-    const id = ['pods', node.batch, ...Object.values(node).slice(2)].join('/');
-    if (row === undefined) return new vscode.TreeItem(id);
-    const item = treeItem(row.content, row.hasChildren ? 'closed' : 'none', id);
-    if (row.opens !== undefined)
-      item.command = { command: 'rollout.openTrajectory', title: 'Open Trajectory', arguments: [row.opens] };
-    return item;
+  async #loadPods(): Promise<PodTree> {
+    const { PodTree: Tree } = await import('./podTree.ts');
+    return (this.#pods ??= new Tree(this.#services, (node) => this.#changed.fire([node])));
   }
 
   async #attemptNodes(of: TaskNode): Promise<Node[]> {
-    const contents = this.#contentsOf(of.batch);
+    const contents = await this.#contentsOf(of.batch);
     const entry = contents.entry(of.task);
     if (entry === undefined) return [];
     const more = entry.complete
       ? false
       : await contents.loadTask((await this.#services.server.connection()).api, of.task);
+    const { attemptsOf } = await import('./batchContents.ts');
     const nodes: Node[] = attemptsOf(entry).map(
       (row): AttemptNode => ({
         kind: 'attempt',
@@ -233,8 +211,9 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       else {
         const { api } = await this.#services.server.connection();
         if (of.kind === 'pods') return;
-        if (of.kind === 'batch') await this.#contentsOf(of.batch).loadMore(api);
-        else await this.#contentsOf(of.batch).loadTask(api, of.task, true);
+        const contents = await this.#contentsOf(of.batch);
+        if (of.kind === 'batch') await contents.loadMore(api);
+        else await contents.loadTask(api, of.task, true);
       }
     }
     this.#changed.fire(of === undefined ? undefined : [of]);
@@ -248,7 +227,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     const previous = new Map(this.#rows.map((row) => [row.batch, row]));
     this.#rows = rows;
     for (const row of rows)
-      if (row.state !== 'ended' || previous.get(row.batch)?.state !== 'ended') this.#follower.updateRow(row);
+      if (row.state !== 'ended' || previous.get(row.batch)?.state !== 'ended') this.#follower?.updateRow(row);
     if (!same) {
       const listed = new Set(rows.map(({ batch }) => batch));
       for (const batch of this.#batches.keys()) if (!listed.has(batch)) this.#remove(batch);
@@ -268,25 +247,25 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   refresh(): void {
     this.#contents.clear();
     this.#tasks.clear();
-    this.#follower.stopAll();
-    this.#pods.clear();
+    this.#follower?.stopAll();
+    this.#pods?.clear();
     this.#hasOlder = true;
     this.#changed.fire(undefined);
   }
 
   expanded(node: Node, open: boolean): void {
-    if (node.kind === 'batch') this.#follower.setExpanded(node.batch, open);
-    if (node.kind === 'batch' || node.kind === 'pods') this.#pods.setExpanded(node.batch, open);
+    if (node.kind === 'batch') this.#follower?.setExpanded(node.batch, open);
+    if (node.kind === 'batch' || node.kind === 'pods') this.#pods?.setExpanded(node.batch, open);
   }
 
   visible(isVisible: boolean): void {
-    this.#follower.setVisible(isVisible);
-    this.#pods.setVisible(isVisible);
+    this.#follower?.setVisible(isVisible);
+    this.#pods?.setVisible(isVisible);
   }
 
   dispose(): void {
-    this.#follower.stopAll();
-    this.#pods.clear();
+    this.#follower?.stopAll();
+    this.#pods?.clear();
     this.#sharesListener.dispose();
     this.#changed.dispose();
   }
@@ -308,18 +287,27 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     return this.#services.batches.rows.value.find((row) => row.batch === batch);
   }
 
-  #contentsOf(batch: string): BatchContents {
+  async #contentsOf(batch: string): Promise<BatchContents> {
+    const [{ BatchContents: Contents }, { BatchFollower: Follower }] = await Promise.all([
+      import('./batchContents.ts'),
+      import('./batchFollower.ts'),
+    ]);
+    this.#follower ??= new Follower({
+      server: this.#services.server,
+      log: this.#services.log,
+      contents: (of) => this.#contents.get(of),
+      changed: (of, tasks) => this.#refreshTasks(of, tasks),
+    });
     let contents = this.#contents.get(batch);
-    if (contents === undefined) this.#contents.set(batch, (contents = new BatchContents(batch)));
+    if (contents === undefined) this.#contents.set(batch, (contents = new Contents(batch)));
     return contents;
   }
 
   #remove(batch: string): void {
-    this.#follower.setExpanded(batch, false);
+    this.#follower?.setExpanded(batch, false);
     this.#contents.delete(batch);
     this.#batches.delete(batch);
-    this.#pods.forget(batch);
-    this.#podsNodes.delete(batch);
+    this.#pods?.forget(batch);
     for (const [key, node] of this.#tasks) if (node.batch === batch) this.#tasks.delete(key);
   }
 

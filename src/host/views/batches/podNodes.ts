@@ -35,8 +35,14 @@ export type AnyPodNode = PodsNode | PodNode | ContainerNode | PodRolloutNode | P
 
 const MAX_ROLLOUTS = 20;
 
-export function isPodNode(node: { readonly kind: string }): node is AnyPodNode {
-  return ['pods', 'pod', 'container', 'podRollout', 'podText'].includes(node.kind);
+/** Returns what identifies an item in the tree. */
+export function podNodeId(node: AnyPodNode): string {
+  const parts = ['pods', node.batch];
+  if ('pod' in node) parts.push(node.pod);
+  if ('container' in node) parts.push('container', node.container);
+  if ('rollout' in node) parts.push('rollout', node.rollout);
+  if ('text' in node) parts.push('text', node.text);
+  return parts.join('/');
 }
 
 interface PodRow {

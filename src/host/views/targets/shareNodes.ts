@@ -1,7 +1,9 @@
 /** Builds the items of the Targets view for users or queues, and for batches that wait. */
+
+import { shareLines, shareName, shareText } from '../../../common/sharesText.ts';
 import { plural } from '../../../common/text.ts';
+import { ordinal } from '../../../common/waitingText.ts';
 import type { SharesReply } from '../../../protocol/shares.ts';
-import { ordinal, shareLines, shareName, shareText } from '../../../protocol/sharesText.ts';
 import type { TargetNode } from './targetNodes.ts';
 
 interface ShareNodesInput {

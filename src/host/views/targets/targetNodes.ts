@@ -163,10 +163,11 @@ function workText(info: ServerInfo | undefined, state: ServerState['state'], sto
 }
 
 function processText({ product, pid, started_at, store, you }: ServerInfo): string {
-  const caller =
-    you?.user === undefined && you?.rights.includes('control') !== false
-      ? ''
-      : `\nconnected ${you?.user === undefined ? 'with a read token' : `as ${you.user}`}: ${you?.rights.join(', ')}`;
+  // Whoever has the full token may do everything.
+  const isSpecial = you !== undefined && (you.user !== undefined || !you.rights.includes('control'));
+  const caller = isSpecial
+    ? `\nconnected ${you.user === undefined ? 'with a read token' : `as ${you.user}`}: ${you.rights.join(', ')}`
+    : '';
   return `${product}\nprocess ${pid}\nstarted ${new Date(started_at).toLocaleString()}\nstore ${store}${caller}`;
 }
 

@@ -1,7 +1,8 @@
-/** Puts into words how a server divides what it has, and why batches wait. */
-import { nounFor, plural } from '../common/text.ts';
-import { compact, count, percent } from '../common/units.ts';
-import type { ShareRow, SharesReply, WaitingBatch } from './shares.ts';
+/** Puts into words how a server divides what it has. */
+
+import type { ShareRow } from '../protocol/shares.ts';
+import { nounFor, plural } from './text.ts';
+import { compact, count, percent } from './units.ts';
 
 /** Returns the name of a user or queue. Without one: whoever launched with a client token. */
 export function shareName({ kind, name }: Pick<ShareRow, 'kind' | 'name'>): string {
@@ -31,23 +32,6 @@ export function shareLines(row: ShareRow): string[] {
     `${compact(tokens.hour)}${tokens.limit === undefined ? '' : ` of ${compact(tokens.limit)}`} tokens in the last hour`,
     `${hours(gpus)} GPU hours, ${hours(cpus)} CPU hours in the last 24 hours`,
   ];
-}
-
-/** Returns e.g. `2nd of 3 · queue research is at its limit`. */
-export function waitingText({ position, of, text }: WaitingBatch): string {
-  return `${ordinal(position)} of ${of} · ${text.replace(/\.$/, '')}`;
-}
-
-/** Returns why a batch waits, if it does. */
-export function waitingOf(shares: SharesReply | undefined, batch: string): WaitingBatch | undefined {
-  return shares?.waiting.find((waiting) => waiting.batch === batch);
-}
-
-/** Returns `1st`, `2nd`, `3rd`, `4th`, …, `11th`, … */
-export function ordinal(number: number): string {
-  const [tens, ones] = [number % 100, number % 10];
-  const ending = tens >= 11 && tens <= 13 ? 'th' : (['th', 'st', 'nd', 'rd'][ones] ?? 'th');
-  return `${number}${ending}`;
 }
 
 function limited(number: number, limit: number | undefined, noun: string): string {
