@@ -18,7 +18,7 @@ import {
 } from '../protocol/transport.ts';
 
 /** Creates an HTTP transport. `address` is called for every request, because a restarted server has another port. */
-export function nodeTransport(address: () => ServerAddress): Transport {
+export function nodeTransport(address: () => ServerAddress): Required<Transport> {
   return {
     async request(request) {
       const server = address();
@@ -28,11 +28,47 @@ export function nodeTransport(address: () => ServerAddress): Transport {
         throw StudioError.is(error) ? error : requestError(error, request, server);
       }
     },
+    async stream(request) {
+      const server = address();
+      const failure = (error: unknown): StudioError =>
+        StudioError.is(error) ? error : requestError(error, request, server);
+      const reply = await open(request, server).catch((error: unknown) => {
+        throw failure(error);
+      });
+      return {
+        status: reply.statusCode ?? 0,
+        text: async () => (await buffer(reply)).toString('utf8'),
+        pieces: async function* () {
+          const decoder = new TextDecoder();
+          try {
+            for await (const chunk of reply as AsyncIterable<Buffer>) yield decoder.decode(chunk, { stream: true });
+          } catch (error) {
+            throw failure(error);
+          } finally {
+            reply.destroy();
+          }
+        },
+      };
+    },
   };
 }
 
 /** Shared by all requests: keep connections alive. */
 const agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) } as const;
+
+/** Sends a request on a connection of its own, and returns its response before it has been read. */
+async function open(request: WireRequest, address: ServerAddress): Promise<IncomingMessage> {
+  const { method, path, signal } = request;
+  const url = address.url + path;
+  const options = { method, headers: requestHeaders(request, address), ...(signal === undefined ? {} : { signal }) };
+  const sent = url.startsWith('https:')
+    ? https.request(url, { ...options, ...(address.ca === undefined ? {} : { ca: address.ca }) })
+    : http.request(url, options);
+  const response = once(sent, 'response');
+  sent.end();
+  const [reply] = (await response) as [IncomingMessage];
+  return reply;
+}
 
 async function send(request: WireRequest, address: ServerAddress): Promise<WireReply> {
   const { method, path, body, signal } = request;

@@ -3,6 +3,7 @@
  */
 import type { LogAbout } from '../common/log.ts';
 import type { Submission } from '../config/submission.ts';
+import type { ExecutorPod, PodLogOptions } from '../protocol/pods.ts';
 import type { BatchRecord } from '../store/store.ts';
 import type { EventData } from '../trace/schema.ts';
 
@@ -70,6 +71,13 @@ export interface Executor {
    * so, or has been ended because it requires one.
    */
   noSandbox?(batch: string, submission: Submission, reason: string): Promise<void>;
+  /** Returns the pods or processes of a batch that exist now, also of one that has ended. */
+  pods?(batch: string, signal: AbortSignal): Promise<readonly ExecutorPod[]>;
+  /**
+   * Yields the log of a pod or process of a batch. Throws `not_found` if the batch has none of this name, or if it has
+   * no log.
+   */
+  podLog?(batch: string, pod: string, options: PodLogOptions, signal: AbortSignal): AsyncIterable<string>;
   /** Reports that the batch has ended or was removed. */
   removeBatch(batch: string): void;
   /** Closes the executor with the server. Workers that cannot outlive the server end; their rollouts are requeued. */

@@ -4,8 +4,10 @@ import { ExportPreviews } from './batches/export/previews.ts';
 import { EXPORT_SCHEME } from './contributions/names.ts';
 import type { StudioFiles } from './files/studioFiles.ts';
 import type { StoredValues } from './launch/values/storedValues.ts';
+import type { PodDocuments } from './pods/podDocuments.ts';
 import type { RegisterCommand, Services } from './services.ts';
 import type { TargetTokens } from './targets/address/targetTokens.ts';
+import type { InstallDiffs } from './targets/installDiff.ts';
 import type { TargetRegistry } from './targets/targetRegistry.ts';
 import { registerGroup } from './window/commands.ts';
 import type { FileProblems } from './window/problems.ts';
@@ -23,6 +25,8 @@ interface GroupParts {
 export function registerGroups(services: Services, register: RegisterCommand, parts: GroupParts): vscode.Disposable {
   const { files, targets, tokens, values } = parts;
   const previews = new ExportPreviews();
+  let podDocuments: PodDocuments | undefined;
+  let installDiffs: InstallDiffs | undefined;
   return vscode.Disposable.from(
     vscode.workspace.registerTextDocumentContentProvider(EXPORT_SCHEME, previews),
     registerGroup(
@@ -49,6 +53,18 @@ export function registerGroups(services: Services, register: RegisterCommand, pa
       ],
       async () => (await import('./batches/control.ts')).controlCommands(services, values),
     ),
+    new vscode.Disposable(() => {
+      podDocuments?.dispose();
+      installDiffs?.dispose();
+    }),
+    registerGroup(register, ['rollout.showPods', 'rollout.showPodLog', 'rollout.showPodEvents'], async () => {
+      const [{ podCommands }, { PodDocuments }] = await Promise.all([
+        import('./pods/commands.ts'),
+        import('./pods/podDocuments.ts'),
+      ]);
+      podDocuments ??= new PodDocuments(services);
+      return podCommands(services, podDocuments);
+    }),
     registerGroup(
       register,
       ['rollout.openBatch', 'rollout.openTrajectory', 'rollout.compareAttempts', 'rollout.compareBatches'],
@@ -99,7 +115,14 @@ export function registerGroups(services: Services, register: RegisterCommand, pa
         'rollout.installTarget',
         'rollout.uninstallTarget',
       ],
-      async () => (await import('./targets/commands.ts')).targetCommands(services, targets, tokens),
+      async () => {
+        const [{ targetCommands }, { InstallDiffs }] = await Promise.all([
+          import('./targets/commands.ts'),
+          import('./targets/installDiff.ts'),
+        ]);
+        installDiffs ??= new InstallDiffs();
+        return targetCommands(services, targets, tokens, installDiffs);
+      },
     ),
     vscode.window.registerUriHandler({
       handleUri: async (uri) => (await import('./open/open.ts')).followLink(services, uri),

@@ -5,6 +5,7 @@ import type * as vscode from 'vscode';
 import type { Connection } from '../client/connect.ts';
 import type { Listen, Observable } from '../common/emitter.ts';
 import type { JsonObject } from '../common/json.ts';
+import type { You } from '../protocol/access.ts';
 import type { BatchRow } from '../protocol/client.ts';
 import type { PageAction, PagePlace, ServerState } from '../protocol/page.ts';
 import type { WindowPrediction } from '../protocol/predictedCall.ts';
@@ -14,6 +15,8 @@ import type { ServerSettings } from './server/serverSettings.ts';
 /** The link to the server of the selected store or target. The first use attaches to it or starts it. */
 export interface ServerLink {
   readonly state: Observable<ServerState>;
+  /** What the user may do at the server, as it changes; undefined while that is unknown. */
+  readonly you: Observable<You | undefined>;
   /** The store in the settings: a folder or `postgres://…`. */
   readonly store: string;
   /** Name of the window's target; `local` is the store's server. */

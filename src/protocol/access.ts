@@ -41,6 +41,21 @@ export function bindCommand(user: string, role: AccessRole, namespace: string): 
   return `rollout cluster roles --namespace ${namespace} --bind ${quoted}:${role} | kubectl apply -f -`;
 }
 
+const WORDS: Readonly<Record<Right, string>> = {
+  read: 'read',
+  launch: 'launch batches',
+  control: 'control batches',
+  administer: 'administer',
+};
+
+/** Says which right a user of a cluster lacks, and the command with which an administrator grants it. */
+export function missingRightText(user: string, right: Right, namespace: string): { message: string; hint: string } {
+  return {
+    message: `${user} may not ${WORDS[right]} here: the right “${right}” is missing in namespace ${namespace}.`,
+    hint: `An administrator of the cluster can grant it: ${bindCommand(user, roleWith(right), namespace)}`,
+  };
+}
+
 /** What each route of a server needs: `anyone` is not even asked who it is. */
 export const ROUTE_RIGHTS: Readonly<Record<string, Right | 'anyone'>> = {
   'GET /healthz': 'anyone',
@@ -61,6 +76,8 @@ export const ROUTE_RIGHTS: Readonly<Record<string, Right | 'anyone'>> = {
   'GET /v1/batches/:batch/rollouts': 'read',
   'GET /v1/batches/:batch/groups': 'read',
   'GET /v1/batches/:batch/tokens': 'read',
+  'GET /v1/batches/:batch/pods': 'read',
+  'GET /v1/batches/:batch/pods/:pod/log': 'read',
   'GET /v1/groups': 'read',
   'GET /v1/rollouts/:rollout': 'read',
   'GET /v1/streams/:stream/events': 'read',
@@ -104,6 +121,34 @@ export const login = z.strictObject({ token: z.string().min(1).max(MAX_CREDENTIA
 export type Login = z.infer<typeof login>;
 
 export const right = z.enum(RIGHTS);
+
+/** As whom a caller is connected, and what it may do now. Without a user: with a client token. */
+export const you = z.object({
+  user: z.string().optional(),
+  /** Of the server, where rights are granted to users. */
+  namespace: z.string().optional(),
+  rights: z.array(right),
+});
+export type You = z.infer<typeof you>;
+
+/**
+ * Returns why a caller may not do what needs a right, and who changes that; undefined if it may, or if a server did not
+ * say what it may. `owner`: the user whose batch it is about.
+ */
+export function refusal(caller: You | undefined, right: Right, owner?: string): string | undefined {
+  if (caller === undefined || caller.rights.includes('administer')) return undefined;
+  const { user, namespace, rights } = caller;
+  if (!rights.includes(right)) {
+    if (user === undefined) return `This connection may only read. To ${WORDS[right]}, connect with the full token.`;
+    if (namespace === undefined) return `${user} may not ${WORDS[right]} here.`;
+    const { message, hint } = missingRightText(user, right, namespace);
+    return `${message}\n${hint}`;
+  }
+  // Others only read it, and fork its attempts.
+  if (right === 'control' && owner !== undefined && owner !== user)
+    return `This batch belongs to ${owner}: others can only read it, or fork its attempts.`;
+  return undefined;
+}
 
 export const loginReply = z.object({
   /** For all requests from now on. */

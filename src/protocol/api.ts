@@ -3,11 +3,12 @@
  * message.
  */
 import { z } from 'zod';
-import { type ErrorCode, errorCodeOf, StudioError } from '../common/errors.ts';
+import { StudioError } from '../common/errors.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import { type AuditPage, auditPage, type Exported } from './access.ts';
+import { query, readFailure, validated } from './apiReply.ts';
 import {
   type BatchPage,
   type BatchRow,
@@ -18,7 +19,6 @@ import {
   type Fork,
   type ForkReply,
   forkReply,
-  httpError,
   MAX_BLOB_TEXTS,
   type NewBatchBody,
   type RolloutPage,
@@ -42,6 +42,8 @@ import {
   type TokenPage,
   tokenPage,
 } from './groups.ts';
+import { type PodList, type PodLogOptions, podList } from './pods.ts';
+import { type SharesReply, sharesReply } from './shares.ts';
 import type { BlobBytes, ByteRange, Transport, WireReply } from './transport.ts';
 import type { Lineage } from './worker.ts';
 
@@ -239,6 +241,28 @@ export class Api {
     return this.#json('GET', `/v1/batches/${batch}/tokens${query(page)}`, tokenPage, undefined, signal);
   }
 
+  /** Returns how the server divides what it has, and why batches wait. Throws `not_found` if it is too old to say. */
+  shares(signal?: AbortSignal): Promise<SharesReply> {
+    return this.#json('GET', '/v1/shares', sharesReply, undefined, signal);
+  }
+
+  /** Returns the pods of a batch, or its worker processes. */
+  pods(batch: string, signal?: AbortSignal): Promise<PodList> {
+    return this.#json('GET', `/v1/batches/${encodeURIComponent(batch)}/pods`, podList, undefined, signal);
+  }
+
+  /** Yields the log of a pod, as it arrives. Throws `not_found` if it has none. */
+  async *podLog(batch: string, pod: string, options: PodLogOptions, signal?: AbortSignal): AsyncGenerator<string> {
+    const { container, tail, follow } = options;
+    const path = `/v1/batches/${encodeURIComponent(batch)}/pods/${encodeURIComponent(pod)}/log`;
+    const request = { method: 'GET', path: path + query({ container, tail, follow: follow === true ? 1 : undefined }) };
+    const wire = { ...request, ...(signal === undefined ? {} : { signal }) };
+    const reply = await (this.#transport.stream?.(wire) ?? this.#transport.request(wire));
+    if (reply.status !== 200) throw await readFailure(reply, `GET ${path}`);
+    if ('pieces' in reply) yield* reply.pieces();
+    else yield await reply.text();
+  }
+
   /** Records that this client exports attempts of a batch. */
   async exported(batch: string, what: Exported, signal?: AbortSignal): Promise<void> {
     await this.#json('POST', `/v1/batches/${batch}/exports`, anyResponse, what, signal);
@@ -347,46 +371,6 @@ export class Api {
     if (reply.status >= 200 && reply.status < 300) return reply;
     throw await readFailure(reply, `${method} ${path}`);
   }
-}
-
-/** Returns a value of a response. Throws StudioError `version` if it has another format. */
-function validated<T>(schema: z.ZodType<T>, text: string, call: string): T {
-  const parsed = schema.safeParse(text === '' ? undefined : JSON.parse(text));
-  if (parsed.success) return parsed.data;
-  const issue = parsed.error.issues[0];
-  throw new StudioError(
-    'version',
-    `The server sent an unexpected response to ${call} (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}).`,
-    { hint: 'Use a client and a server of the same version.' },
-  );
-}
-
-async function readFailure(response: WireReply, call: string): Promise<StudioError> {
-  const text = await response.text();
-  let body: unknown;
-  try {
-    body = JSON.parse(text);
-  } catch (error) {
-    body = error; // not JSON: use the status below
-  }
-  const parsed = httpError.safeParse(body);
-  if (!parsed.success) {
-    const code: ErrorCode =
-      response.status === 404 ? 'not_found' : response.status === 401 ? 'unauthorized' : 'internal';
-    return new StudioError(code, `${call} failed with status ${response.status}.`);
-  }
-  const { code, message, hint, details } = parsed.data.error;
-  return new StudioError(errorCodeOf(code), message, {
-    ...(hint === undefined ? {} : { hint }),
-    ...(details === undefined ? {} : { details }),
-  });
-}
-
-function query(values: Readonly<Record<string, string | number | undefined>>): string {
-  const entries = Object.entries(values).filter((entry): entry is [string, string | number] => entry[1] !== undefined);
-  return entries.length === 0
-    ? ''
-    : `?${new URLSearchParams(entries.map(([key, value]): [string, string] => [key, String(value)])).toString()}`;
 }
 
 export const gcResult = z.object({

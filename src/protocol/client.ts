@@ -7,7 +7,7 @@ import { adaptive } from '../config/submission/adaptive.ts';
 import { forkEdit } from '../config/submission/forkEdit.ts';
 import { forkPoint, type TraceEvent } from '../trace/schema.ts';
 import { type RolloutRow, rolloutRow } from '../trace/summary.ts';
-import { right } from './access.ts';
+import { you } from './access.ts';
 import { breakpoint } from './commands.ts';
 import { groupSettings } from './groups.ts';
 import { lineage } from './lineage.ts';
@@ -40,7 +40,8 @@ export const debuggerClaim = z.object({
 export type DebuggerClaim = z.infer<typeof debuggerClaim>;
 
 export const clientFrame = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('hello'), protocol: int }),
+  /** `rights`: the client reads frames `rights`. */
+  z.object({ type: z.literal('hello'), protocol: int, rights: z.boolean().optional() }),
   /**
    * `stream`: ID of a rollout or a batch. `after`: the last seq seen (rollout), or the last `rev` and seq seen
    * (batch).
@@ -60,7 +61,18 @@ export const clientFrame = z.discriminatedUnion('type', [
 export type ClientFrame = z.infer<typeof clientFrame>;
 
 export const serverToClient = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('welcome'), protocol: int, product: z.string(), clock: int, read_only: z.boolean() }),
+  z.object({
+    type: z.literal('welcome'),
+    protocol: int,
+    product: z.string(),
+    clock: int,
+    /** As whom the client is connected. Absent: the server is older. */
+    you: you.optional(),
+    /** For older clients, which need it. */
+    read_only: z.boolean().optional(),
+  }),
+  /** What the client may do has changed. */
+  z.object({ type: z.literal('rights'), you }),
   z.object({
     type: z.literal('events'),
     sub: z.string(),
@@ -300,7 +312,7 @@ export const serverInfo = z.object({
   store: z.string(),
   started_at: int,
   /** As whom the caller is connected, and what it may do. Without a user: with a client token. */
-  you: z.object({ user: z.string().optional(), rights: z.array(right) }).optional(),
+  you: you.optional(),
   /** What is wrong with how the server is installed, and what to do, in sentences. */
   troubles: z.array(z.string()).optional(),
   queued: int,

@@ -7,6 +7,7 @@ import { sleep } from '../common/abort.ts';
 import { errorCodeOf, errorText, StudioError } from '../common/errors.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import type { RolloutRow } from '../trace/summary.ts';
+import type { You } from './access.ts';
 import { type ClientFrame, type ServerToClient, serverToClient } from './client.ts';
 import { type Opening, openingFrames, SUB } from './opening.ts';
 
@@ -43,6 +44,8 @@ export interface FollowHandlers {
   delta?(span: number, offset: number, text: string): void;
   /** A message of the server for people: its store rejects writes, or accepts them again. */
   notice?(text: string): void;
+  /** What the client may do, at each connection and when it changes. Not called by older servers. */
+  you?(caller: You): void;
   /** Called when the connection was lost (true) or restored (false). */
   lost?(lost: boolean): void;
 }
@@ -132,8 +135,10 @@ function followOnce(
     let queue: Promise<void> | undefined;
     const receive = async (text: string): Promise<void> => {
       const frame = frameOf(text);
-      if (frame.type === 'welcome') connected();
-      else if (frame.type === 'error') throw new StudioError(errorCodeOf(frame.code), frame.message);
+      if (frame.type === 'welcome') {
+        connected();
+        if (frame.you !== undefined) handlers.you?.(frame.you);
+      } else if (frame.type === 'error') throw new StudioError(errorCodeOf(frame.code), frame.message);
       else if (!over) await handle(frame, cursor, handlers, send);
     };
     const socket = openSocket({
@@ -179,6 +184,9 @@ async function handle(
       return;
     case 'delta':
       handlers.delta?.(frame.span, frame.offset, frame.text);
+      return;
+    case 'rights':
+      handlers.you?.(frame.you);
       return;
     case 'notice':
       handlers.notice?.(frame.text);

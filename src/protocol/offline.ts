@@ -266,7 +266,7 @@ class OfflineSocket implements FrameSocket {
         protocol: PROTOCOL,
         product: data.server.product,
         clock: data.saved_at,
-        read_only: true,
+        ...(data.server.you === undefined ? {} : { you: data.server.you }),
       });
     } else if (frame.type === 'subscribe') {
       try {

@@ -20,7 +20,7 @@ export const SUB = '1';
 /** Returns the first frames of a connection, in order. */
 export function openingFrames({ stream, after = 0, afterRev = 0, deltas = false, debugger: claim }: Opening): string[] {
   return [
-    { type: 'hello', protocol: PROTOCOL },
+    { type: 'hello', protocol: PROTOCOL, rights: true },
     // JSON leaves an undefined claim out.
     { type: 'subscribe', sub: SUB, stream, after, after_rev: afterRev, deltas, debugger: claim },
   ].map((frame) => JSON.stringify(frame));

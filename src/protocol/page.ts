@@ -70,6 +70,8 @@ const pageAction = z.discriminatedUnion('do', [
     batch: z.string(),
     verb: z.enum(['pause', 'release', 'resume', 'cancel', 'retry', 'again', 'failed_again']),
   }),
+  /** Lists the pods of the batch, with their logs. */
+  z.object({ do: z.literal('pods'), batch: z.string() }),
   /** Debugs the trajectory from that place in the editor; attaches to a running one. */
   z.object({ do: z.literal('debug'), place: pagePlace }),
   /** Reruns the tool call that starts there, tries its tool with the same arguments, or creates a test from it. */

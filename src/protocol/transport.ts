@@ -33,12 +33,22 @@ export interface WireReply {
   bytes(): Promise<Uint8Array>;
 }
 
+/** A response that is read while it arrives. */
+export interface WireStream {
+  readonly status: number;
+  text(): Promise<string>;
+  /** Yields its text. Throws StudioError `cancelled` when the signal of the request aborts, `unavailable` if it is cut. */
+  pieces(): AsyncIterable<string>;
+}
+
 export interface Transport {
   /**
    * Returns a response with any status. Throws StudioError `unavailable` without a response, `cancelled` when the
    * signal aborted.
    */
   request(request: WireRequest): Promise<WireReply>;
+  /** Returns a response that may go on for long. Absent: the transport only has whole responses. */
+  stream?(request: WireRequest): Promise<WireStream>;
 }
 
 /** Creates an HTTP transport. `address` is called for every request, because a restarted server has another port. */

@@ -233,6 +233,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     log,
     checkNeeds: async (submission) => (await late.executor?.check(submission)) ?? [],
     startsWorkers: options.executor !== undefined,
+    workerPods: () => late.executor,
     lackingValues: (batch) => late.executor?.lackingValues?.(batch) ?? [],
     info: async () => {
       const troubles = [...(late.executor?.troubles?.() ?? [])];

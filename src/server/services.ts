@@ -31,6 +31,8 @@ export interface Services {
   readonly checkNeeds: Executor['check'];
   /** Whether the server has an executor, instead of workers that connect on their own. */
   readonly startsWorkers: boolean;
+  /** See `Executor.pods` and `Executor.podLog`; undefined if workers connect on their own. */
+  readonly workerPods: () => Pick<Executor, 'pods' | 'podLog' | 'secrets'> | undefined;
   /** See `Executor.lackingValues`. */
   readonly lackingValues: (batch: string) => readonly string[];
   readonly info: () => Promise<ServerInfo>;

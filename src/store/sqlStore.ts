@@ -194,6 +194,10 @@ export class SqlStore implements Store {
     return this.#sql.read((db) => lists.getRollout(db, id));
   }
 
+  leasedRollouts(batch: string): Promise<RolloutRow[]> {
+    return this.#sql.read((db) => lists.leasedRollouts(db, batch));
+  }
+
   async rowsSince(batch: string, rev: number, limit: number): Promise<RolloutRow[]> {
     await this.#complete(batch);
     return this.#sql.read((db) => lists.rowsSince(db, batch, rev, limit));

@@ -91,6 +91,8 @@ export interface Store extends GroupStore {
     page: { after?: string; limit: number; task?: string; attempt?: number; all?: boolean },
   ): Promise<RolloutPage>;
   rollout(id: string): Promise<RolloutRecord | undefined>;
+  /** Returns the rows of the rollouts that workers of the batch hold now. */
+  leasedRollouts(batch: string): Promise<RolloutRow[]>;
   /** Returns rows changed after `rev`, by rev; at most `limit`. */
   rowsSince(batch: string, rev: number, limit: number): Promise<RolloutRow[]>;
 

@@ -68,6 +68,7 @@ describe('batches of users of a cluster', () => {
     (as) => as.groups(batch),
     (as) => as.finishedGroups(batch),
     (as) => as.tokens(batch),
+    (as) => as.pods(batch),
     (as) => as.rollout(rollout),
     (as) => as.events(rollout),
     (as) => as.events(batch),

@@ -116,10 +116,11 @@ describe('the whole journey', { timeout: 30 * 60_000 }, () => {
       await workbench.page.getByRole('button', { name: `${other} Section` }).click();
     await workbench.treeItem(new RegExp(`^Target ${NAME}, context`)).click();
     await workbench.command('Rollout: Install on Target…');
-    await workbench.picks.filter({ hasText: 'Options…' }).first().waitFor({ timeout: PATIENCE_MS });
-    await workbench.pick('Options…');
+    await workbench.inputTitle.filter({ hasText: `Install on ${NAME}` }).waitFor({ timeout: PATIENCE_MS });
     await chooseInstallOptions(workbench, bench.site.arguments);
-    await workbench.pick('Install with These Options');
+    await workbench.pick('Show Changes');
+    await workbench.toast(/objects to create/).waitFor({ timeout: PATIENCE_MS });
+    await workbench.toastButton(/objects to create/, /^Apply \d+ Changes$/);
     const installed = /Installed the rollout server on kit/;
     await workbench.toast(installed).waitFor({ timeout: 2 * PATIENCE_MS });
     await workbench.toastButton(installed, 'Use This Target');

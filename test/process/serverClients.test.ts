@@ -362,7 +362,7 @@ describe('clients', () => {
     await new Promise((resolve, reject) => socket.once('open', resolve).once('error', reject));
     socket.terminate();
     const reader = await server.client(read);
-    assert.equal(reader.welcome.read_only, true);
+    assert.deepEqual(reader.welcome.you, { rights: ['read'] });
     // Frames have a size limit.
     reader.frames.send(JSON.stringify({ type: 'subscribe', sub: 'x'.repeat(100_000), stream: batch, after: 0 }));
     assert.equal((await reader.frames.closed).code, 1009);

@@ -3,6 +3,7 @@ import { errorText } from '../../src/common/errors.ts';
 import type { BatchRow } from '../../src/protocol/client.ts';
 import type { PageAction, PageVerb } from '../../src/protocol/page.ts';
 import { say } from '../components/notices/notice.tsx';
+import { refusalOf } from '../data/refusals.ts';
 import type { Host } from '../host/host.ts';
 import type { AttemptReader } from './attempt/record/attemptReader.ts';
 import type { BatchView, CellAt } from './batchView.ts';
@@ -36,6 +37,8 @@ export interface BatchActions {
   readonly copyLink: (cell: CellAt) => void;
   readonly note: (rollout: string, text: string) => void;
   readonly batch: (verb: BatchVerb) => void;
+  /** Lists the pods, with their logs. */
+  readonly pods: () => void;
   readonly save: () => void;
   readonly link: () => void;
 }
@@ -69,7 +72,13 @@ export function batchActions(
   };
   const canFork = ({ index, attempt }: CellAt): boolean => {
     const state = view.row(index, attempt)?.state ?? 'queued';
-    return !readOnly && can.has('open') && view.data.row?.imported === false && state !== 'queued';
+    return (
+      !readOnly &&
+      can.has('open') &&
+      view.data.row?.imported === false &&
+      state !== 'queued' &&
+      refusalOf(view.data, 'launch', view.data.row) === undefined
+    );
   };
   return {
     readOnly,
@@ -89,7 +98,7 @@ export function batchActions(
     fork: (cell) => {
       const row = view.row(cell.index, cell.attempt);
       if (row === undefined || row.state === 'queued') say('This attempt has not started yet.');
-      else if (!canFork(cell)) say('This attempt cannot be forked.');
+      else if (!canFork(cell)) say(refusalOf(view.data, 'launch', view.data.row) ?? 'This attempt cannot be forked.');
       else {
         const seq = divergenceOf(view.attemptRecords.get(row.rollout)?.reader);
         const at = seq === undefined ? {} : { seq };
@@ -113,8 +122,13 @@ export function batchActions(
       if (row === undefined || !can.has('link')) copy(cell);
       else report(host.act({ do: 'link', place: { page: 'trajectory', rollout: row.rollout } }), 'Copied the link');
     },
-    note: (rollout, text) => report(view.data.note(rollout, 'note', text)),
+    note: (rollout, text) => {
+      const refused = refusalOf(view.data, 'control', view.data.row);
+      if (refused === undefined) report(view.data.note(rollout, 'note', text));
+      else say(refused);
+    },
     batch: (verb) => report(host.act({ do: 'batch', batch, verb })),
+    pods: () => report(host.act({ do: 'pods', batch })),
     save: () => report(host.act({ do: 'save', place: place() })),
     link: () => report(host.act({ do: 'link', place: place() }), 'Copied the link'),
   };

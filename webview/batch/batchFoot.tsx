@@ -22,11 +22,14 @@ export function BatchFoot({
   lost,
   page,
   onKeys,
+  onPods,
 }: {
   readonly view: BatchView;
   readonly lost: boolean;
   readonly page: number;
   readonly onKeys: () => void;
+  /** Lists the workers; undefined where that is not possible. */
+  readonly onPods: (() => void) | undefined;
 }) {
   const { row, server, ended, loading } = view.data;
   const now = useNow(ended && row?.ended_at !== undefined && Date.now() - row.ended_at < HOUR_MS);
@@ -49,10 +52,13 @@ export function BatchFoot({
         {state}
       </span>
       {page > 640 && !ended && alive.length > 0 && (
-        <span>
-          {count(alive.length)} {alive.length === 1 ? 'worker' : 'workers'} ·{' '}
-          {count(alive.reduce((sum, { slots }) => sum + slots, 0))} slots
-        </span>
+        <Workers
+          text={`${plural(alive.length, 'worker')} · ${plural(
+            alive.reduce((sum, { slots }) => sum + slots, 0),
+            'slot',
+          )}`}
+          onPods={onPods}
+        />
       )}
       <Incidents incidents={incidents} short={short} />
       {page > 640 && <InfraNews view={view} />}
@@ -72,6 +78,21 @@ export function BatchFoot({
         <kbd>?</kbd> keys
       </button>
     </footer>
+  );
+}
+
+/** How many workers the server has. A click lists those of the batch. */
+function Workers({ text, onPods }: { readonly text: string; readonly onPods: (() => void) | undefined }) {
+  if (onPods === undefined) return <span>{text}</span>;
+  return (
+    <button
+      type="button"
+      class="batch-workers"
+      title="Show the pods of this batch, with logs and events"
+      onClick={onPods}
+    >
+      <Icon name="server-process" /> {text}
+    </button>
   );
 }
 

@@ -115,7 +115,13 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
       </div>
       {grouped && !(wide && pane) && <GroupSheet {...shown} />}
       {!grouped && page <= 640 && <AttemptSheet {...shown} />}
-      <BatchFoot view={view} lost={lost !== undefined} page={page} onKeys={() => setKeys(true)} />
+      <BatchFoot
+        view={view}
+        lost={lost !== undefined}
+        page={page}
+        onKeys={() => setKeys(true)}
+        onPods={actions.can.has('pods') ? actions.pods : undefined}
+      />
       {choosing && <CompareWith view={view} actions={actions} onClose={() => setChoosing(false)} />}
       {keys && <KeysOverlay groups={BATCH_KEYS} onClose={() => setKeys(false)} />}
     </main>

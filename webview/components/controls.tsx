@@ -21,6 +21,11 @@ interface ButtonProps {
   readonly onClick: () => void;
 }
 
+/** Returns the properties of a button that is disabled for a reason, which its tooltip says; none without one. */
+export function refusedProps(refused: string | undefined): { readonly disabled?: true; readonly title?: string } {
+  return refused === undefined ? {} : { disabled: true, title: refused };
+}
+
 export function Button({ kind, label, icon, title, disabled = false, pressed, onClick }: ButtonProps) {
   return h(
     'vscode-button',

@@ -1,7 +1,11 @@
 /** Live data of a batch: its row, its tasks, the newest row of every attempt, and its stream. */
+
+import { StudioError } from '../../src/common/errors.ts';
 import { newId } from '../../src/common/ids.ts';
+import { waitingOf } from '../../src/common/waitingText.ts';
 import type { BatchRow, ServerInfo } from '../../src/protocol/client.ts';
 import { follow } from '../../src/protocol/follow.ts';
+import type { WaitingBatch } from '../../src/protocol/shares.ts';
 import { EXCERPT } from '../../src/protocol/taskExcerpt.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
@@ -29,6 +33,8 @@ export class BatchData extends StreamData {
   row: BatchRow | undefined;
   definition: Definition | undefined;
   server: ServerInfo | undefined;
+  /** Why the batch, or a part of it, waits; undefined if it does not, or if the server does not say. */
+  waiting: WaitingBatch | undefined;
   /** Tasks by `task_index`; undefined before their first row arrives. */
   readonly tasks: (TaskRows | undefined)[] = [];
   /** Indexes of tasks whose rows have changed. The view clears it after updating its counts. */
@@ -46,6 +52,7 @@ export class BatchData extends StreamData {
   hasQuestions = false;
   hasAnswers = false;
   #scorer = REWARD;
+  #hasShares = true;
   #rowsSeen = 0;
   #rowTimer: ReturnType<typeof setTimeout> | undefined;
 
@@ -130,6 +137,7 @@ export class BatchData extends StreamData {
             this.#onChange();
           },
           head: () => this.head(),
+          you: (you) => this.setYou(you),
           lost: (lost) => this.setLost(lost),
         },
         this.signal,
@@ -199,6 +207,21 @@ export class BatchData extends StreamData {
     }
   }
 
+  async #readWaiting(): Promise<void> {
+    if (!this.#hasShares || (this.row?.counts.queued ?? 0) === 0) {
+      this.waiting = undefined;
+      return;
+    }
+    try {
+      this.waiting = waitingOf(await this.api.shares(this.signal), this.batch);
+      this.touch();
+    } catch (error) {
+      this.waiting = undefined;
+      // A server that is too old to say.
+      if (StudioError.is(error, 'not_found')) this.#hasShares = false;
+    }
+  }
+
   /** Polls the server for its queue and endpoints while the batch runs. */
   async #watchServer(): Promise<void> {
     while (!this.signal.aborted && !this.ended) {
@@ -206,7 +229,7 @@ export class BatchData extends StreamData {
         this.server = info;
         this.touch();
       });
-      await request.catch(() => undefined);
+      await Promise.all([request.catch(() => undefined), this.#readWaiting()]);
       await new Promise((resolve) => setTimeout(resolve, SERVER_INTERVAL_MS));
     }
   }

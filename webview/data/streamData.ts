@@ -1,6 +1,7 @@
 /** Base of the live data of pages: access to the server, change notifications, loading state, and failures. */
 import type { Listen } from '../../src/common/emitter.ts';
 import { errorText } from '../../src/common/errors.ts';
+import type { You } from '../../src/protocol/access.ts';
 import { Api } from '../../src/protocol/api.ts';
 import type { Host } from '../host/host.ts';
 import { Blobs } from './blobs.ts';
@@ -24,6 +25,8 @@ export abstract class StreamData {
   readonly notes: NoteBook;
   loading: LoadingState = 'loading';
   problem: string | undefined;
+  /** What the user may do now; undefined while that is unknown. */
+  you: You | undefined;
   /** Whether the connection is lost, so data may be out of date. */
   lost = false;
   readonly #pace = new Pace();
@@ -66,6 +69,12 @@ export abstract class StreamData {
   /** Records that the subscription has read all stored events. */
   protected head(): void {
     this.loading = 'head';
+    this.touch();
+  }
+
+  /** Takes what the server says about the user. */
+  protected setYou(you: You): void {
+    this.you = you;
     this.touch();
   }
 

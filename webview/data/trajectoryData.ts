@@ -150,6 +150,7 @@ export class TrajectoryData extends StreamData {
             this.#live.set(span, before.slice(0, offset) + text);
             this.touch();
           },
+          you: (you) => this.setYou(you),
           lost: (lost) => this.setLost(lost),
         },
         this.signal,

@@ -70,6 +70,7 @@ const CAN: readonly PageVerb[] = [
   'external',
   'link',
   'batch',
+  'pods',
   'label',
   'predict',
   'breakpoint',

@@ -11,6 +11,11 @@ export function label(session: TrajectorySession, passed: boolean | null): void 
     session.say('This attempt has not ended, so nobody can judge it yet.');
     return;
   }
+  const refused = session.debug.refused('control');
+  if (refused !== undefined) {
+    session.say(refused);
+    return;
+  }
   session.act({ do: 'label', rollout: session.data.rollout, passed });
 }
 
@@ -21,9 +26,10 @@ export function labelEntries(session: TrajectorySession): MenuEntry[] {
   const isLabeled = Object.entries(row.progress.verdicts ?? {}).some(
     ([scorer, { passed }]) => passed !== null && personOf(scorer) !== undefined,
   );
+  const refused = session.debug.refused('control');
   return [
-    { label: 'Label as Passed', keys: '+', onClick: () => label(session, true) },
-    { label: 'Label as Failed', keys: '−', onClick: () => label(session, false) },
-    ...(isLabeled ? [{ label: 'Withdraw My Label', onClick: () => label(session, null) }] : []),
+    { label: 'Label as Passed', keys: '+', refused, onClick: () => label(session, true) },
+    { label: 'Label as Failed', keys: '−', refused, onClick: () => label(session, false) },
+    ...(isLabeled ? [{ label: 'Withdraw My Label', refused, onClick: () => label(session, null) }] : []),
   ];
 }

@@ -7,6 +7,7 @@ import * as client from '../../protocol/client.ts';
 import { batchCommand, commandReply, rolloutCommand } from '../../protocol/commands.ts';
 import { endpointInfo, endpointList, setEndpoint } from '../../protocol/endpoints.ts';
 import * as groups from '../../protocol/groups.ts';
+import { podList } from '../../protocol/pods.ts';
 import { taskRecord } from '../../protocol/task.ts';
 import { rolloutRow } from '../../trace/summary.ts';
 
@@ -56,6 +57,15 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     text: 'Lists batches, newest first',
     query: { before: 'text', limit: 'whole number' },
     reply: client.batchPage,
+  },
+  'GET /v1/batches/:batch/pods': {
+    text: 'The pods of a batch, or its worker processes, and what the cluster says about them',
+    reply: podList,
+  },
+  'GET /v1/batches/:batch/pods/:pod/log': {
+    text: 'The log of a pod as text, without the values of the batch. follow=1: goes on until its container ends',
+    query: { container: 'text', tail: 'whole number', follow: 'whole number' },
+    reply: 'bytes',
   },
   'GET /v1/batches/:batch': { text: 'A batch', reply: client.batchRow },
   'POST /v1/batches/:batch/tasks': {

@@ -9,20 +9,23 @@ import type { InstallOptions } from '../../kubernetes/install/options.ts';
 import { INSTALL_OPTIONS, readInstallOptions } from '../clusterOptions.ts';
 import { type Command, type CommandLine, flag, numberOption, type Outcome, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
+import { diff, printOptions } from './cluster/diff.ts';
 import { image } from './cluster/image.ts';
 import { roles } from './cluster/roles.ts';
 
-const ACTIONS = ['install', 'upgrade', 'uninstall', 'render', 'image', 'roles'] as const;
+const ACTIONS = ['install', 'upgrade', 'diff', 'options', 'uninstall', 'render', 'image', 'roles'] as const;
 type Action = Exclude<(typeof ACTIONS)[number], 'image' | 'roles'>;
 
 const TIMEOUT_SECONDS = 300;
 
 export const cluster: Command = {
   name: 'cluster',
-  usage: 'install|upgrade|uninstall|render|roles --target NAME | image --out FOLDER',
+  usage: 'install|upgrade|diff|options|uninstall|render|roles --target NAME | image --out FOLDER',
   text: [
     'Installs a server in a cluster, upgrades or uninstalls it, or prints its manifests (render).',
     'install can be repeated: options you leave out keep their installed values. upgrade requires an installed server.',
+    'diff shows what install would change with the same options, field by field, and changes nothing; options prints',
+    'those of the installed server.',
     'image writes a Dockerfile for an image with the programs, and builds it.',
     'roles prints Roles for users of the server, and gives them to users with --bind, for kubectl apply -f -.',
   ].join('\n'),
@@ -45,7 +48,7 @@ export const cluster: Command = {
       text: 'roles: also user=NAME, group=NAME, or serviceaccount=[NAMESPACE/]NAME gets viewer, user, or admin',
     },
     'delete-data': { type: 'boolean', text: 'uninstall: also delete the volumes with the trajectories' },
-    force: { type: 'boolean', text: 'install, upgrade: take back what others changed in the objects' },
+    force: { type: 'boolean', text: 'install, upgrade, diff: take back what others changed in the objects' },
     'dry-run': { type: 'boolean', text: 'only print what would change' },
     timeout: {
       type: 'string',
@@ -98,6 +101,8 @@ async function act(action: Action, opened: Cluster, context: Context, commandLin
   const { installedOptions } = await import('../../kubernetes/install/stored.ts');
   const installed = await installedOptions(opened, context.signal);
   if (action === 'render') return await print(context, commandLine, opened.namespace, installed);
+  if (action === 'options') return printOptions(context, opened.namespace, installed);
+  if (action === 'diff') return await diff(context, commandLine, opened, installed);
   if (action === 'upgrade' && installed === undefined) {
     throw new StudioError('not_found', `No server is installed in namespace ${opened.namespace}.`, {
       hint: 'Install one with rollout cluster install.',

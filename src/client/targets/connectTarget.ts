@@ -163,16 +163,21 @@ class ClusterLink {
   /** Renews a session that has ended, such as while the machine slept, before it sends a request. */
   transport(): Transport {
     const plain = nodeTransport(() => this.address('full'));
+    const send = async <T extends { readonly status: number }>(
+      signal: AbortSignal | undefined,
+      once: () => Promise<T>,
+    ): Promise<T> => {
+      if (this.#hasEnded()) await this.reach(signal);
+      const reply = await once();
+      // The store, and so its key, may be another one.
+      if (reply.status !== 401 || this.#access?.until === undefined) return reply;
+      this.#access = undefined;
+      await this.reach(signal);
+      return once();
+    };
     return {
-      request: async (request) => {
-        if (this.#hasEnded()) await this.reach(request.signal);
-        const reply = await plain.request(request);
-        // The store, and so its key, may be another one.
-        if (reply.status !== 401 || this.#access?.until === undefined) return reply;
-        this.#access = undefined;
-        await this.reach(request.signal);
-        return plain.request(request);
-      },
+      request: (request) => send(request.signal, () => plain.request(request)),
+      stream: (request) => send(request.signal, () => plain.stream(request)),
     };
   }
 

@@ -22,12 +22,13 @@ export function unreachableError(place: Place, error: unknown): StudioError {
 }
 
 /** Wraps a transport so that its errors explain why the server is unreachable. */
-export function explainUnreachable(transport: Transport, place: Place): Transport {
+export function explainUnreachable(transport: Required<Transport>, place: Place): Transport {
+  const explain = (error: unknown): never => {
+    throw StudioError.is(error, 'unavailable') ? unreachableError(place, error) : error;
+  };
   return {
-    request: (request) =>
-      transport.request(request).catch((error: unknown) => {
-        throw StudioError.is(error, 'unavailable') ? unreachableError(place, error) : error;
-      }),
+    request: (request) => transport.request(request).catch(explain),
+    stream: (request) => transport.stream(request).catch(explain),
   };
 }
 

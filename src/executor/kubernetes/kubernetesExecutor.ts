@@ -12,10 +12,12 @@ import type { Submission } from '../../config/submission.ts';
 import type { Kind } from '../../kubernetes/access/kinds.ts';
 import type { Pod } from '../../kubernetes/access/objects.ts';
 import { type WatchOptions, watchList } from '../../kubernetes/access/watch.ts';
+import type { ExecutorPod, PodLogOptions } from '../../protocol/pods.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import type { Executor } from '../executor.ts';
 import { requireNeeds } from '../needs.ts';
 import { BatchObjects, type BatchObjectsOptions, OF_BATCHES } from './batchObjects.ts';
+import { batchPodLog, batchPods } from './batchPodReports.ts';
 import { BatchPods } from './batchPods.ts';
 import { FrozenPods } from './frozenPods.ts';
 import { InstallationWatch } from './installationWatch.ts';
@@ -144,6 +146,14 @@ export class KubernetesExecutor implements Executor {
   async podUid(batch: string, name: string): Promise<string | undefined> {
     const pod = await this.#options.cluster.get('Pod', name, { signal: this.#end.signal });
     return pod === undefined || batchOf(pod) !== batch || podEnd(pod) !== undefined ? undefined : pod.metadata.uid;
+  }
+
+  async pods(batch: string, signal: AbortSignal): Promise<ExecutorPod[]> {
+    return await batchPods(this.#options.cluster, batch, signal);
+  }
+
+  podLog(batch: string, pod: string, options: PodLogOptions, signal: AbortSignal): AsyncIterable<string> {
+    return batchPodLog(this.#options.cluster, batch, pod, options, signal);
   }
 
   removeBatch(id: string): void {

@@ -5,9 +5,10 @@
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { errorText } from '../../common/errors.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
 import { installHint } from '../../config/needs.ts';
 import type { Submission } from '../../config/submission.ts';
+import type { ExecutorPod, PodLogOptions } from '../../protocol/pods.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import type { EventData } from '../../trace/schema.ts';
 import type { Executor, ExecutorHost } from '../executor.ts';
@@ -15,6 +16,7 @@ import { requireNeeds } from '../needs.ts';
 import { sandboxWarnings } from '../sandboxWarnings.ts';
 import { isInstalled } from './programs.ts';
 import { sizeOf } from './sizing.ts';
+import { workerLog } from './workerLog.ts';
 import { isAlive, pidOf, type WorkerCommand, type WorkerEnd, WorkerProcess } from './workerProcess.ts';
 import type { WorkFolders } from './workFolders.ts';
 
@@ -63,6 +65,8 @@ export class LocalExecutor implements Executor {
   readonly #batches = new Map<string, Batch>();
   readonly #workers = new Set<WorkerProcess>();
   readonly #leftovers: Promise<void>;
+  /** The names of all workers that this server started, by batch: their log stays. */
+  readonly #started = new Map<string, Set<string>>();
   /** Workers that are stopping. */
   readonly #stopping = new Set<WorkerProcess>();
   /** Pending work after the end of workers. */
@@ -156,6 +160,29 @@ export class LocalExecutor implements Executor {
     void worker.ended.then(() => clearTimeout(timer));
   }
 
+  async pods(id: string): Promise<ExecutorPod[]> {
+    const own = [...(this.#batches.get(id)?.workers ?? [])];
+    const now = Date.now() - performance.now();
+    // Those of an earlier server continue.
+    const names = new Set(own.map(({ name }) => name));
+    const others = (await this.#options.host.workers(id)).filter(
+      (name) => !names.has(name) && pidOf(name) !== undefined,
+    );
+    const started = (worker: WorkerProcess): number => Math.round(now + worker.startedAt);
+    return [
+      ...own.map((worker) => processReport(worker.name, started(worker))),
+      ...others.map((name) => processReport(name, undefined)),
+    ];
+  }
+
+  async *podLog(id: string, name: string, options: PodLogOptions, signal: AbortSignal): AsyncGenerator<string> {
+    const isOwn = this.#started.get(id)?.has(name) === true || (await this.#options.host.workers(id)).includes(name);
+    if (!isOwn || pidOf(name) === undefined)
+      throw new StudioError('not_found', `Batch ${id} has no worker ${name} on this machine that left a log.`);
+    const isRunning = (): boolean => isAlive(pidOf(name) ?? 0);
+    yield* workerLog({ file: this.#options.logFile, worker: name, isRunning }, options, signal);
+  }
+
   removeBatch(id: string): void {
     const batch = this.#batches.get(id);
     if (batch === undefined) return;
@@ -234,6 +261,7 @@ export class LocalExecutor implements Executor {
         ...(secrets === undefined ? {} : { secrets }),
       }));
       batch.workers.add(worker);
+      this.#started.set(batch.id, (this.#started.get(batch.id) ?? new Set()).add(worker.name));
       this.#workers.add(worker);
       const following = worker.ended
         .then((end) => this.#ended(batch, worker, end))
@@ -317,4 +345,18 @@ export class LocalExecutor implements Executor {
     }
     await worker.ended;
   }
+}
+
+function processReport(name: string, startedAt: number | undefined): ExecutorPod {
+  return {
+    name,
+    kind: 'process',
+    state: 'running',
+    ready: true,
+    restarts: 0,
+    log: true,
+    ...(startedAt === undefined ? {} : { started_at: startedAt }),
+    containers: [],
+    events: [],
+  };
 }

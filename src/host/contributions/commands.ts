@@ -1,4 +1,8 @@
-/** All commands with ID, title, and icon. `menus.ts` defines where they appear. */
+/**
+ * All commands with ID, title, and icon. `menus.ts` defines where they appear. Commands that ask where to launch are
+ * enabled even if the window's server refuses it.
+ */
+import { MAY_CONTROL, MAY_LAUNCH } from './keys.ts';
 
 const CATEGORY = 'Rollout';
 
@@ -6,30 +10,35 @@ interface CommandRow {
   readonly title: string;
   /** A codicon for toolbars and tree rows. */
   readonly icon?: string;
+  /** When the command is enabled; elsewhere it is shown, and cannot be run. */
+  readonly enablement?: string;
 }
 
 export const COMMANDS = {
   'rollout.launchBatch': { title: 'Launch Batch…', icon: 'play' },
   'rollout.launchTask': { title: 'Launch on This Task', icon: 'play' },
-  'rollout.launchAgain': { title: 'Launch Again', icon: 'debug-rerun' },
-  'rollout.runFailedAgain': { title: 'Run Failed Again', icon: 'run-errors' },
-  'rollout.retryUnsettled': { title: 'Retry Unsettled', icon: 'issue-reopened' },
-  'rollout.rescoreBatch': { title: 'Rescore Batch…', icon: 'law' },
-  'rollout.compareWorld': { title: 'Compare World with Recording…', icon: 'beaker' },
-  'rollout.stopBatch': { title: 'Stop', icon: 'debug-stop' },
-  'rollout.pauseBatch': { title: 'Pause', icon: 'debug-pause' },
-  'rollout.releasePods': { title: 'Pause and Release Pods', icon: 'debug-disconnect' },
-  'rollout.resumeBatch': { title: 'Resume', icon: 'debug-continue' },
-  'rollout.releaseAttempt': { title: 'Release', icon: 'debug-continue' },
+  'rollout.launchAgain': { title: 'Launch Again', icon: 'debug-rerun', enablement: MAY_LAUNCH },
+  'rollout.runFailedAgain': { title: 'Run Failed Again', icon: 'run-errors', enablement: MAY_LAUNCH },
+  'rollout.retryUnsettled': { title: 'Retry Unsettled', icon: 'issue-reopened', enablement: MAY_CONTROL },
+  'rollout.rescoreBatch': { title: 'Rescore Batch…', icon: 'law', enablement: MAY_LAUNCH },
+  'rollout.compareWorld': { title: 'Compare World with Recording…', icon: 'beaker', enablement: MAY_LAUNCH },
+  'rollout.stopBatch': { title: 'Stop', icon: 'debug-stop', enablement: MAY_CONTROL },
+  'rollout.pauseBatch': { title: 'Pause', icon: 'debug-pause', enablement: MAY_CONTROL },
+  'rollout.releasePods': { title: 'Pause and Release Pods', icon: 'debug-disconnect', enablement: MAY_CONTROL },
+  'rollout.showPods': { title: 'Show Pods…', icon: 'server-process' },
+  'rollout.showPodLog': { title: 'Show Log of Pod', icon: 'output' },
+  'rollout.showPodEvents': { title: 'Show Events of Pod', icon: 'list-unordered' },
+  'rollout.resumeBatch': { title: 'Resume', icon: 'debug-continue', enablement: MAY_CONTROL },
+  'rollout.releaseAttempt': { title: 'Release', icon: 'debug-continue', enablement: MAY_CONTROL },
   'rollout.openBatch': { title: 'Open Batch…', icon: 'table' },
   'rollout.openTrajectory': { title: 'Open Trajectory…', icon: 'go-to-file' },
   'rollout.compareAttempts': { title: 'Compare Attempts…', icon: 'diff' },
   'rollout.compareBatches': { title: 'Compare Batches…', icon: 'diff' },
   'rollout.openTestAttempts': { title: 'Open Attempts', icon: 'table' },
   'rollout.debug': { title: 'Debug', icon: 'debug-alt' },
-  'rollout.attachDebugger': { title: 'Attach Debugger…', icon: 'debug-alt' },
-  'rollout.fork': { title: 'Fork…', icon: 'repo-forked' },
-  'rollout.labelAttempt': { title: 'Label Attempt…', icon: 'tag' },
+  'rollout.attachDebugger': { title: 'Attach Debugger…', icon: 'debug-alt', enablement: MAY_CONTROL },
+  'rollout.fork': { title: 'Fork…', icon: 'repo-forked', enablement: MAY_LAUNCH },
+  'rollout.labelAttempt': { title: 'Label Attempt…', icon: 'tag', enablement: MAY_CONTROL },
   'rollout.showCalls': { title: 'Show Calls of Tool', icon: 'list-tree' },
   'rollout.chooseToolBatch': { title: 'Choose Batch for Tool Statistics…', icon: 'history' },
   'rollout.rerunCall': { title: 'Re-run This Call', icon: 'debug-rerun' },
@@ -39,7 +48,7 @@ export const COMMANDS = {
   'rollout.tryTool': { title: 'Try Tool…', icon: 'beaker' },
   'rollout.addMcpServer': { title: 'Add MCP Server…', icon: 'plug' },
   'rollout.importOpenApi': { title: 'Import Tools from OpenAPI…', icon: 'cloud-download' },
-  'rollout.import': { title: 'Import…', icon: 'cloud-download' },
+  'rollout.import': { title: 'Import…', icon: 'cloud-download', enablement: MAY_LAUNCH },
   'rollout.createSample': { title: 'Create Sample Workspace' },
   'rollout.createGaia': { title: 'Create GAIA Workspace' },
   'rollout.importAworld': { title: 'Import Agents from AWorld…', icon: 'cloud-download' },
@@ -81,4 +90,5 @@ export const commands = Object.entries(COMMANDS).map(([command, row]: [string, C
   title: row.title,
   category: CATEGORY,
   ...(row.icon === undefined ? {} : { icon: `$(${row.icon})` }),
+  ...(row.enablement === undefined ? {} : { enablement: row.enablement }),
 }));

@@ -14,7 +14,15 @@ export const CONTEXT_KEYS = {
   activeCompare: 'rollout.activeCompare',
   /** State of the active page's batch: open, running, paused, or ended. */
   batchState: 'rollout.batchState',
+  /** Whether the user may do that at the server: `yes`, or `no`. Not set while that is unknown. */
+  canLaunch: 'rollout.canLaunch',
+  canControl: 'rollout.canControl',
+  canAdminister: 'rollout.canAdminister',
 } as const;
+
+/** Until the server said what the user may do, nothing is disabled. */
+export const MAY_LAUNCH = `${CONTEXT_KEYS.canLaunch} != no`;
+export const MAY_CONTROL = `${CONTEXT_KEYS.canControl} != no`;
 
 export const TRUSTED = 'isWorkspaceTrusted';
 export const HAS_FOLDER = 'workspaceFolderCount != 0';

@@ -39,6 +39,9 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.stopBatch': any(all(TRUSTED, KEY.hasRunning), all(TRUSTED, KEY.hasPaused)),
   'rollout.pauseBatch': all(TRUSTED, KEY.hasRunning),
   'rollout.releasePods': any(all(TRUSTED, KEY.hasRunning), all(TRUSTED, KEY.hasPaused)),
+  'rollout.showPods': all(TRUSTED, KEY.hasBatches),
+  'rollout.showPodLog': 'false',
+  'rollout.showPodEvents': 'false',
   'rollout.resumeBatch': all(TRUSTED, KEY.hasPaused),
   'rollout.releaseAttempt': 'false',
   'rollout.openBatch': all(TRUSTED, KEY.hasBatches),
@@ -101,6 +104,8 @@ const SIMULATED = 'viewItem == world.simulated';
 const inTargets = (item: string): string => all(inView(VIEW_IDS.targets), item);
 const LIVE = 'viewItem =~ /^batch\\.(running|paused|open)$/';
 const IDLE_TARGET = 'viewItem =~ /^target\\.\\w+\\.idle/';
+const ANY_POD = 'viewItem =~ /^pod\\.(pod|process|gone)/';
+const POD_WITH_LOG = 'viewItem =~ /^pod\\..*log$/';
 const ANY_BATCH = 'viewItem =~ /^batch\\./';
 const pageIs = (...states: readonly string[]): string =>
   all(TRUSTED, KEY.activeBatch, `${KEY.batchState} =~ /^(${states.join('|')})$/`);
@@ -134,6 +139,7 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.launchAgain', when: pageIs('ended'), group: 'navigation@1' },
     { command: 'rollout.runFailedAgain', when: pageIs('ended'), group: '1_rollout@1' },
     { command: 'rollout.releasePods', when: pageIs('running', 'open', 'paused'), group: '1_rollout@1' },
+    { command: 'rollout.showPods', when: pageIs('running', 'open', 'paused', 'ended'), group: '1_rollout@6' },
     { command: 'rollout.retryUnsettled', when: pageIs('ended', 'running', 'paused'), group: '1_rollout@2' },
     { command: 'rollout.rescoreBatch', when: all(TRUSTED, KEY.activeBatch, HAS_FOLDER), group: '1_rollout@4' },
     {
@@ -211,6 +217,12 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.releaseAttempt', when: inBatches('viewItem == attempt.held'), group: 'inline@1' },
     { command: 'rollout.releaseAttempt', when: inBatches('viewItem == attempt.held'), group: '2_control@1' },
     { command: 'rollout.openBatch', when: inBatches(ANY_BATCH), group: '1_open@1' },
+    { command: 'rollout.showPods', when: inBatches(ANY_BATCH), group: '1_open@5' },
+    { command: 'rollout.showPods', when: inBatches('viewItem == pods'), group: '1_open@1' },
+    { command: 'rollout.showPodLog', when: inBatches(POD_WITH_LOG), group: 'inline@1' },
+    { command: 'rollout.showPodLog', when: inBatches(POD_WITH_LOG), group: '1_open@1' },
+    { command: 'rollout.showPodEvents', when: inBatches(ANY_POD), group: 'inline@2' },
+    { command: 'rollout.showPodEvents', when: inBatches(ANY_POD), group: '1_open@2' },
     { command: 'rollout.openTrajectory', when: inBatches('viewItem =~ /^attempt/'), group: '1_open@1' },
     {
       command: 'rollout.compareAttempts',

@@ -10,6 +10,10 @@ export const WORLD_VIEW_TYPE = 'rollout.world';
 export const SCENARIO_SCHEME = 'rollout-scenario';
 /** Scheme of read-only documents with the prompts of simulated worlds. */
 export const PROMPT_SCHEME = 'rollout-prompt';
+/** Scheme of read-only documents with logs and events of pods. */
+export const POD_SCHEME = 'rollout-pod';
+/** Scheme of read-only documents with objects of a cluster before and after an installation. */
+export const DIFF_SCHEME = 'rollout-diff';
 /** Scheme of read-only documents with previews of exports. */
 export const EXPORT_SCHEME = 'rollout-export';
 /** ID of the provider that offers the Rollout Studio MCP server to coding agents (VS Code 1.101 and later). */

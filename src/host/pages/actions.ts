@@ -76,6 +76,10 @@ export async function doAction(
       checkSameServer(pageServer);
       await vscode.commands.executeCommand(BATCH_COMMANDS[action.verb], { batch: action.batch });
       return;
+    case 'pods':
+      checkSameServer(pageServer);
+      await vscode.commands.executeCommand('rollout.showPods', { batch: action.batch });
+      return;
     case 'debug':
       checkSameServer(pageServer);
       await vscode.commands.executeCommand('rollout.debug', action.place);

@@ -23,6 +23,7 @@ const ACTIONS: readonly PageVerb[] = [
   'external',
   'link',
   'batch',
+  'pods',
   'debug',
   'call',
   'label',

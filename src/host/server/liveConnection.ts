@@ -3,6 +3,7 @@
 import type { Connection } from '../../client/connect.ts';
 import { nodeTransport } from '../../client/nodeTransport.ts';
 import { wsSocket } from '../../client/subscribe.ts';
+import type { You } from '../../protocol/access.ts';
 import { Api } from '../../protocol/api.ts';
 import { serverToClient } from '../../protocol/client.ts';
 import type { FrameSocket } from '../../protocol/follow.ts';
@@ -25,16 +26,23 @@ export function connectionTo(address: () => ServerAddresses, reconnect: Connecti
   };
 }
 
+interface HoldPorts {
+  readonly notice: (text: string) => void;
+  /** Called with what the user may do, and when that changes; undefined: the server does not say. */
+  readonly you: (caller: You | undefined) => void;
+  readonly closed: () => void;
+}
+
 /** Opens the socket that detects a loss and keeps the server running while a window uses it. */
-export function holdServer(
-  connection: Connection,
-  { notice, closed }: { readonly notice: (text: string) => void; readonly closed: () => void },
-): FrameSocket {
+export function holdServer(connection: Connection, { notice, you, closed }: HoldPorts): FrameSocket {
   const socket = wsSocket(() => connection.address())({
-    open: () => socket.send(JSON.stringify({ type: 'hello', protocol: PROTOCOL })),
+    open: () => socket.send(JSON.stringify({ type: 'hello', protocol: PROTOCOL, rights: true })),
     message: (text) => {
       const frame = serverToClient.safeParse(JSON.parse(text));
-      if (frame.success && frame.data.type === 'notice') notice(frame.data.text);
+      if (!frame.success) return;
+      const { data } = frame;
+      if (data.type === 'notice') notice(data.text);
+      else if (data.type === 'rights' || data.type === 'welcome') you(data.you);
     },
     close: closed,
   });

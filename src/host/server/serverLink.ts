@@ -9,6 +9,7 @@ import { LOCAL } from '../../client/targets/local.ts';
 import { abortable, sleep } from '../../common/abort.ts';
 import { Emitter, Observable } from '../../common/emitter.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
+import type { You } from '../../protocol/access.ts';
 import type { FrameSocket } from '../../protocol/follow.ts';
 import type { ServerState } from '../../protocol/page.ts';
 import type { ServerLink } from '../services.ts';
@@ -49,6 +50,7 @@ const CONNECTED: ServerState = { state: 'ok' };
 
 export class WindowServerLink implements ServerLink {
   readonly state = new Observable<ServerState>(CONNECTED);
+  readonly you = new Observable<You | undefined>(undefined);
   readonly #ports: LinkPorts;
   readonly #connected = new Emitter<Connection>();
   readonly #serverChanged = new Emitter<undefined>();
@@ -96,6 +98,7 @@ export class WindowServerLink implements ServerLink {
   reset(): void {
     this.#disconnect();
     this.state.set(CONNECTED);
+    this.you.set(undefined);
     this.#serverChanged.fire(undefined);
   }
 
@@ -173,6 +176,9 @@ export class WindowServerLink implements ServerLink {
     );
     this.#socket = holdServer(connection, {
       notice: this.#ports.notice,
+      you: (caller) => {
+        if (!scope.aborted) this.you.set(caller);
+      },
       closed: () => {
         if (!scope.aborted && this.#connection === connection) this.#handleLoss(scope);
       },

@@ -7,6 +7,12 @@ import type { Services } from '../services.ts';
 /** Memento key that remembers whether the store had batches, for use until it was read. */
 const HAD_BATCHES = 'hadBatches';
 
+const RIGHT_KEYS = [
+  ['launch', CONTEXT_KEYS.canLaunch],
+  ['control', CONTEXT_KEYS.canControl],
+  ['administer', CONTEXT_KEYS.canAdminister],
+] as const;
+
 export function registerContextKeys({ batches, context, server }: Services): vscode.Disposable {
   const set = (key: string, value: unknown): void => void vscode.commands.executeCommand('setContext', key, value);
   let isLoaded = false;
@@ -25,8 +31,17 @@ export function registerContextKeys({ batches, context, server }: Services): vsc
     );
     if (isLoaded && context.globalState.get(HAD_BATCHES) !== has) void context.globalState.update(HAD_BATCHES, has);
   };
+  const updateRights = (): void => {
+    const rights = server.you.value?.rights;
+    for (const [right, key] of RIGHT_KEYS) {
+      const may = rights?.some((own) => own === right || own === 'administer');
+      set(key, may === undefined ? undefined : may ? 'yes' : 'no');
+    }
+  };
   update();
+  updateRights();
   const listeners = [
+    server.you.changed(updateRights),
     batches.rows.changed(() => {
       isLoaded = true;
       update();

@@ -6,6 +6,7 @@ import { addAddress, changeToken } from './address/addAddress.ts';
 import type { TargetTokens } from './address/targetTokens.ts';
 import { askTarget } from './askTarget.ts';
 import { install, uninstall } from './install.ts';
+import type { InstallDiffs } from './installDiff.ts';
 import { pickCurrentTarget, pickTarget, targetArgument } from './pickTarget.ts';
 import { reportAdded } from './report.ts';
 import { addTarget, removeTarget } from './targetCli.ts';
@@ -24,6 +25,7 @@ export function targetCommands(
   services: Services,
   targets: TargetRegistry,
   tokens: TargetTokens,
+  diffs: InstallDiffs,
 ): CommandGroup<TargetCommand> {
   const { cli, server, settings } = services;
   const use = async (argument: unknown): Promise<void> => {
@@ -69,7 +71,7 @@ export function targetCommands(
     },
     'rollout.installTarget': async (argument) => {
       const picked = await pickTarget(targets, argument, { title: 'Install on Target', kind: 'cluster' });
-      if (picked !== undefined) await install(services, picked);
+      if (picked !== undefined) await install(services, picked, diffs);
     },
     'rollout.uninstallTarget': async (argument) => {
       const picked = await pickTarget(targets, argument, { title: 'Uninstall from Target', kind: 'cluster' });

@@ -2,22 +2,37 @@
 import * as vscode from 'vscode';
 import { LOCAL } from '../../client/targets/local.ts';
 import { StudioError } from '../../common/errors.ts';
+import { changedObjects } from '../../protocol/installDiff.ts';
 import type { Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
 import { blockingProblem, type Finding, hasServer } from './findings.ts';
+import type { InstallDiffs } from './installDiff.ts';
 import { askInstall } from './installOptions.ts';
 import { reportInstalled } from './report.ts';
-import { clusterCommand, targetFindings } from './targetCli.ts';
+import { clusterCommand, diffTarget, storedOptions, targetFindings } from './targetCli.ts';
 import type { ConfiguredTarget } from './targetRegistry.ts';
 
-export async function install(services: Services, { name, namespace }: ConfiguredTarget): Promise<void> {
+export async function install(
+  services: Services,
+  { name, namespace }: ConfiguredTarget,
+  diffs: InstallDiffs,
+): Promise<void> {
   const findings = await readFindings(services, name);
   // Installing may fix an unresponsive server, but not an unreachable cluster.
   const problem = blockingProblem(findings.filter((finding) => finding.name === 'cluster'));
   if (problem !== undefined) throw problem;
+  const { cli } = services;
+  const stored = await withProgress(`Reading the options of ${name}`, ({ signal }) => storedOptions(cli, name, signal));
   const installed = hasServer(findings) === true;
-  const options = await askInstall(name, namespace, installed);
+  const options = await askInstall({ name, namespace, installed, stored });
   if (options === undefined) return;
+  const diff = await withProgress(`Comparing with ${name}`, ({ signal }) => diffTarget(cli, name, options, signal));
+  // Without changes, it only remains to see that the server runs.
+  if (
+    changedObjects(diff).length > 0 &&
+    !(await diffs.confirm(installed ? `Upgrade ${name}` : `Install on ${name}`, diff))
+  )
+    return;
   await run(services, name, installed ? `Upgrading ${name}` : `Installing on ${name}`, [
     'install',
     '--create-namespace',

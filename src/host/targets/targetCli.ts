@@ -2,6 +2,7 @@
 import os from 'node:os';
 import { z } from 'zod';
 import { LOCAL } from '../../client/targets/local.ts';
+import { type InstallDiff, installDiff } from '../../protocol/installDiff.ts';
 import type { Cli } from '../services.ts';
 import type { Finding } from './findings.ts';
 
@@ -77,6 +78,41 @@ export async function addTarget(cli: Cli, { name, context, namespace, kubeconfig
 
 export async function removeTarget(cli: Cli, name: string): Promise<void> {
   await targetCommand(cli, ['remove', name]);
+}
+
+const stored = z.object({
+  options: z
+    .object({
+      image: z.string(),
+      storage: z.string(),
+      storageSize: z.string().optional(),
+      memory: z.string().optional(),
+      port: z.number().optional(),
+      tlsPort: z.number().optional(),
+      advertise: z.string().optional(),
+      podSecurity: z.string().optional(),
+    })
+    .nullable(),
+});
+/** The options of an installed server that the form shows. */
+export type StoredOptions = NonNullable<z.infer<typeof stored>['options']>;
+
+/** Returns the options that the cluster keeps; undefined if nothing is installed there. */
+export async function storedOptions(cli: Cli, name: string, signal: AbortSignal): Promise<StoredOptions | undefined> {
+  const found = await cli.json(['cluster', 'options', '--target', name], { cwd: os.homedir(), signal });
+  return stored.parse(found).options ?? undefined;
+}
+
+/** Returns what an installation would change. `args`: options of `rollout cluster install`. */
+export async function diffTarget(
+  cli: Cli,
+  name: string,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<InstallDiff> {
+  return installDiff.parse(
+    await cli.json(['cluster', 'diff', ...args, '--target', name], { cwd: os.homedir(), signal }),
+  );
 }
 
 interface TargetRun {

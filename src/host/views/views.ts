@@ -4,6 +4,7 @@ import { VIEW_IDS, VIEW_KEYS } from '../contributions/views.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import type { RegisterCommand, Services } from '../services.ts';
 import type { TargetRegistry } from '../targets/targetRegistry.ts';
+import { WindowShares } from '../targets/windowShares.ts';
 import type { WorkspaceWorlds } from '../worlds/workspaceWorlds.ts';
 import { AgentTree } from './agents/agentTree.ts';
 import type { ErrorNode, MoreNode } from './batches/batchNodes.ts';
@@ -20,10 +21,11 @@ export function registerViews(
   focused: FocusedItem,
   workspaceWorlds: WorkspaceWorlds,
 ): vscode.Disposable {
-  const batches = new BatchTree(services);
+  const shares = new WindowShares(services);
+  const batches = new BatchTree(services, shares);
   const agents = new AgentTree(services, files);
   const worlds = new WorldTree(workspaceWorlds);
-  const targets = new TargetTree(services, registry);
+  const targets = new TargetTree(services, registry, shares);
   const batchView = vscode.window.createTreeView(VIEW_IDS.batches, {
     treeDataProvider: batches,
     showCollapseAll: true,
@@ -40,7 +42,7 @@ export function registerViews(
     if (!visible) {
       watching?.dispose();
       watching = undefined;
-    } else watching ??= services.batches.watch();
+    } else watching ??= vscode.Disposable.from(services.batches.watch(), shares.watch());
     batches.visible(visible);
   };
   setBatchesVisible(batchView.visible);
@@ -51,6 +53,7 @@ export function registerViews(
   updateServerKey();
   void files.list('batch'); // updates the context key for the welcome content
   return vscode.Disposable.from(
+    shares,
     batches,
     agents,
     worlds,

@@ -47,6 +47,8 @@ interface ApplyOptions extends CallOptions {
 
 interface AppliedObject {
   readonly object: KubeObject;
+  /** undefined: there was none. */
+  readonly before?: KubeObject | undefined;
   readonly change: 'created' | 'changed' | 'same';
 }
 
@@ -182,7 +184,8 @@ export class Cluster {
     });
     const after: KubeObject = readObject(kind, sent);
     if (before === undefined) return { object: after, change: 'created' };
-    return { object: after, change: isDeepStrictEqual(substance(before), substance(after)) ? 'same' : 'changed' };
+    const change = isDeepStrictEqual(substance(before), substance(after)) ? 'same' : 'changed';
+    return { object: after, before, change };
   }
 
   /** Applies a merge patch: fields set to null are removed. */

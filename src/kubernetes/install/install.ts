@@ -31,9 +31,15 @@ export interface Change {
   readonly change: 'created' | 'changed' | 'same' | 'removed' | 'stays';
 }
 
+/** An object as it was, and as it is, or would be. */
+export interface ChangedObjects {
+  readonly before?: KubeObject | undefined;
+  readonly after?: KubeObject | undefined;
+}
+
 /** Receives what happens during an installation. */
 export interface InstallNotice {
-  readonly change: (change: Change) => void;
+  readonly change: (change: Change, objects?: ChangedObjects) => void;
   /** Reports what the call waits for, or what remains. */
   readonly note: (text: string) => void;
 }
@@ -70,22 +76,30 @@ export async function install(cluster: Cluster, call: InstallCall, notice: Insta
   const { options, dryRun, signal } = call;
   const objects = manifests(options, await serverArchive(), cluster.namespace);
   if (!(await ensureNamespace(cluster, call, notice))) {
-    for (const { kind, metadata } of [...secretsOf(options, cluster.namespace), ...objects])
-      notice.change({ kind, name: metadata.name, change: 'created' });
+    for (const object of [...secretsOf(options, cluster.namespace), ...objects])
+      notice.change({ kind: object.kind, name: object.metadata.name, change: 'created' }, { after: object });
     return;
   }
   await requireSecrets(cluster, options, signal);
   await requireNames(cluster, objects, signal);
-  for (const { kind, metadata, change } of await ensureSecrets(cluster, options, { dryRun, signal }))
-    notice.change({ kind, name: metadata.name, change });
+  for (const { wanted, before, change } of await ensureSecrets(cluster, options, { dryRun, signal })) {
+    const after = change === 'same' ? before : wanted;
+    notice.change({ kind: wanted.kind, name: wanted.metadata.name, change }, { before, after });
+  }
   const refused = new Map<ClusterPart, StudioError>();
   for (const object of objects) {
     try {
       const accept = (existing: KubeObject): void => requireOurs([existing], cluster.namespace);
-      const { change } = await applied(cluster, object, { dryRun, signal, accept, force: call.force });
-      notice.change({ kind: object.kind, name: object.metadata.name, change });
+      const done = await applied(cluster, object, { dryRun, signal, accept, force: call.force });
+      const { change, before } = done;
+      notice.change({ kind: object.kind, name: object.metadata.name, change }, { before, after: done.object });
     } catch (error) {
       const part = clusterPart(object, cluster.namespace);
+      // Its Role, which a dry run does not create.
+      if (dryRun && part === undefined && object.kind === 'RoleBinding' && StudioError.is(error, 'not_found')) {
+        notice.change({ kind: object.kind, name: object.metadata.name, change: 'created' }, { after: object });
+        continue;
+      }
       if (part === undefined || !isUnavailableHere(error)) throw error;
       if (!refused.has(part)) refused.set(part, error);
     }
@@ -203,10 +217,7 @@ async function ensureNamespace(cluster: Cluster, call: InstallCall, notice: Inst
       hint: 'Add --create-namespace to create it, or name another one with --namespace.',
     });
   }
-  notice.change({ kind: 'Namespace', name, change: 'created' });
   const level = podSecurityLevel(call.options);
-  if (level !== 'restricted') notice.note(`The namespace enforces the pod security level ${level}, not restricted.`);
-  if (call.dryRun) return false;
   const namespace: KubeObject = {
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -216,6 +227,9 @@ async function ensureNamespace(cluster: Cluster, call: InstallCall, notice: Inst
       annotations: { [CREATED_ANNOTATION]: 'true' },
     },
   };
+  notice.change({ kind: 'Namespace', name, change: 'created' }, { after: namespace });
+  if (level !== 'restricted') notice.note(`The namespace enforces the pod security level ${level}, not restricted.`);
+  if (call.dryRun) return false;
   await cluster.create(namespace, { signal }).catch((error: unknown) => {
     // Another installation created it in the meantime.
     if (!StudioError.is(error, 'conflict') || error.details?.['reason'] !== 'AlreadyExists') throw error;
@@ -234,13 +248,14 @@ async function prune(
   keep.add(`ConfigMap ${NAMES.authority}`);
   for (const component of ['server', 'vllm'] satisfies Component[]) {
     for (const kind of PRUNED) {
-      for (const { metadata } of await cluster.list(kind, {
+      for (const before of await cluster.list(kind, {
         labels: selector(labels(component)),
         signal: call.signal,
       })) {
+        const { metadata } = before;
         if (keep.has(`${kind} ${metadata.name}`)) continue;
         if (call.dryRun || (await cluster.remove(kind, metadata.name, { signal: call.signal })))
-          notice.change({ kind, name: metadata.name, change: 'removed' });
+          notice.change({ kind, name: metadata.name, change: 'removed' }, { before });
       }
     }
   }

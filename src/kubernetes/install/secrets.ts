@@ -51,20 +51,26 @@ export function isComplete(found: KubeObject | undefined, wanted: KubeObject): b
   return Object.keys(dataOf(wanted)).every((key) => (data[key] ?? '') !== '');
 }
 
+interface EnsuredSecret {
+  readonly wanted: KubeObject;
+  readonly before: KubeObject | undefined;
+  readonly change: 'created' | 'changed' | 'same';
+}
+
 /** Creates the Secrets that do not exist, and fills those of ours that lack keys. */
 export async function ensureSecrets(
   cluster: Cluster,
   options: InstallOptions,
   { dryRun, signal }: { readonly dryRun: boolean; readonly signal: AbortSignal },
-): Promise<(KubeObject & { readonly change: 'created' | 'changed' | 'same' })[]> {
-  const done: (KubeObject & { readonly change: 'created' | 'changed' | 'same' })[] = [];
+): Promise<EnsuredSecret[]> {
+  const done: EnsuredSecret[] = [];
   for (const wanted of secretsOf(options, cluster.namespace)) {
     const { name } = wanted.metadata;
     let found: KubeObject | undefined = await cluster.get('Secret', name, { signal });
     if (found === undefined) {
       try {
         await cluster.create(wanted, { dryRun, signal });
-        done.push({ ...wanted, change: 'created' });
+        done.push({ wanted, before: undefined, change: 'created' });
         continue;
       } catch (error) {
         // Another installation was faster. Its tokens are as good.
@@ -73,7 +79,7 @@ export async function ensureSecrets(
       }
     }
     if (isComplete(found, wanted)) {
-      done.push({ ...wanted, change: 'same' });
+      done.push({ wanted, before: found, change: 'same' });
       continue;
     }
     if (found !== undefined && !isOurs(found)) {
@@ -85,7 +91,7 @@ export async function ensureSecrets(
       );
     }
     if (!dryRun) await cluster.patch('Secret', name, { data: wanted['data'] }, { signal });
-    done.push({ ...wanted, change: 'changed' });
+    done.push({ wanted, before: found, change: 'changed' });
   }
   return done;
 }

@@ -8,7 +8,7 @@
 import { errorText, StudioError } from '../../common/errors.ts';
 import { sha256Hex } from '../../common/hash.ts';
 import type { Log } from '../../common/log.ts';
-import { type LoginReply, RIGHTS, type Right } from '../../protocol/access.ts';
+import type { LoginReply, Right } from '../../protocol/access.ts';
 import { missingRight } from './rights.ts';
 import type { ClientIdentity, Tokens } from './tokens.ts';
 import type { ClusterUser, UserSession } from './userSession.ts';
@@ -160,11 +160,6 @@ export class Logins {
   close(): void {
     this.#options.reviewer?.close();
   }
-}
-
-/** Returns the rights in the order of the table. */
-export function sortedRights(rights: ReadonlySet<Right>): Right[] {
-  return RIGHTS.filter((right) => rights.has(right));
 }
 
 /** The same user with other groups may have other rights. */

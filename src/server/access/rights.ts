@@ -1,14 +1,7 @@
 /** Refuses callers that lack a right, and says how they get it. */
 import { StudioError } from '../../common/errors.ts';
-import { bindCommand, type Right, roleWith } from '../../protocol/access.ts';
+import { missingRightText, RIGHTS, type Right, type You } from '../../protocol/access.ts';
 import type { ClientIdentity } from './tokens.ts';
-
-const WORDS: Readonly<Record<Right, string>> = {
-  read: 'read',
-  launch: 'launch batches',
-  control: 'control batches',
-  administer: 'administer',
-};
 
 /** Throws `forbidden` if a client lacks a right. */
 export function requireRight({ rights, session }: ClientIdentity, right: Right): void {
@@ -28,12 +21,14 @@ export function requireRight({ rights, session }: ClientIdentity, right: Right):
 
 /** Says which right a user of the cluster lacks, and the command with which an administrator grants it. */
 export function missingRight(user: string, right: Right, namespace: string): StudioError {
-  return new StudioError(
-    'forbidden',
-    `${user} may not ${WORDS[right]} here: the right “${right}” is missing in namespace ${namespace}.`,
-    {
-      hint: `An administrator of the cluster can grant it: ${bindCommand(user, roleWith(right), namespace)}`,
-      details: { right, user },
-    },
-  );
+  const { message, hint } = missingRightText(user, right, namespace);
+  return new StudioError('forbidden', message, { hint, details: { right, user } });
+}
+
+/** Returns what a client is told about itself. */
+export function youOf({ rights, session }: ClientIdentity): You {
+  return {
+    ...(session === undefined ? {} : { user: session.user, namespace: session.namespace }),
+    rights: RIGHTS.filter((right) => rights.has(right)),
+  };
 }

@@ -57,6 +57,11 @@ export class Secrets {
     return (this.#redactors.get(batch) ?? NO_SECRETS).json(value);
   }
 
+  /** Returns what hides the values of a batch; undefined if this server does not know them. */
+  redactor(batch: string): Redactor | undefined {
+    return this.#redactors.get(batch);
+  }
+
   /** Returns a line of the log without the secrets of any batch. */
   line(text: string): string {
     let clean = text;

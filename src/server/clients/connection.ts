@@ -8,7 +8,7 @@ import { type ClientFrame, clientFrame } from '../../protocol/client.ts';
 import { PROTOCOL } from '../../protocol/version.ts';
 import type { Store } from '../../store/store.ts';
 import { callerOf, requireOwn, sees } from '../access/caller.ts';
-import { requireRight } from '../access/rights.ts';
+import { requireRight, youOf } from '../access/rights.ts';
 import type { ClientIdentity } from '../access/tokens.ts';
 import type { UserSession } from '../access/userSession.ts';
 import type { Changes } from '../changes.ts';
@@ -49,6 +49,7 @@ export class ClientConnection {
   readonly #forSubscriptions: SubscriptionContext;
   #unwatch: () => void = () => undefined;
   #greeted = false;
+  #readsRights = false;
   /** Handles frames in order, since looking up a stream is asynchronous. */
   #handling: Promise<void> = Promise.resolve();
 
@@ -80,8 +81,11 @@ export class ClientConnection {
       return;
     }
     try {
+      const before = JSON.stringify(youOf(this.#identity));
       this.#identity = await this.#context.identity(session);
       requireRight(this.#identity, 'read');
+      const you = youOf(this.#identity);
+      if (this.#readsRights && JSON.stringify(you) !== before) this.#send(frame({ type: 'rights', you }));
       // Batches that are no longer shared.
       for (const [sub, { batch, stream }] of this.#batches)
         await this.#requireVisible(batch, sub, stream, false).catch((error: unknown) => this.#failed(sub, error));
@@ -135,10 +139,12 @@ export class ClientConnection {
           protocol: PROTOCOL,
           product: PRODUCT,
           clock: await this.#context.store.now(),
+          you: youOf(this.#identity),
           read_only: !this.#identity.rights.has('control'),
         }),
       );
       this.#greeted = true;
+      this.#readsRights = message.rights === true;
       this.#unwatch = this.#watchHealth();
       return;
     }

@@ -15,6 +15,7 @@ import { endpointRoutes } from './endpoints.ts';
 import { groupRoutes } from './groups.ts';
 import { loginRoutes } from './login.ts';
 import { METRICS_PATH, metricsRoutes } from './metrics.ts';
+import { podRoutes } from './pods.ts';
 import { type Programs, programRoutes } from './programs.ts';
 import { rolloutRoutes } from './rollouts.ts';
 import { serverRoutes } from './server.ts';
@@ -42,6 +43,7 @@ export function allRoutes(options: RoutesOptions): Route[] {
   const handlers = [
     ...batchRoutes(services),
     ...groupRoutes(services),
+    ...podRoutes(services),
     ...rolloutRoutes(services),
     ...blobRoutes(services, access, quota),
     ...serverRoutes(services),

@@ -2,7 +2,7 @@
 import { StudioError } from '../../common/errors.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import { callerOf, sees } from '../access/caller.ts';
-import { sortedRights } from '../access/logins.ts';
+import { youOf } from '../access/rights.ts';
 import type { ClientIdentity } from '../access/tokens.ts';
 import type { Call } from '../http/call.ts';
 import type { RouteHandler } from '../http/router.ts';
@@ -29,8 +29,7 @@ export function serverRoutes(services: Services): RouteHandler[] {
 async function info(services: Services, { identity }: Call): Promise<ServerInfo> {
   const found = await services.info();
   if (identity?.kind !== 'client') return found;
-  const { session, rights } = identity;
-  const you = { ...(session === undefined ? {} : { user: session.user }), rights: sortedRights(rights) };
+  const you = youOf(identity);
   // Workers are named after their batches.
   return { ...found, you, ...(callerOf(identity).all ? {} : { workers: await visibleWorkers(services, identity) }) };
 }

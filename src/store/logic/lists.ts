@@ -117,6 +117,16 @@ export async function rowsSince(db: Reader, name: string, rev: number, limit: nu
   return rows.map(rolloutRow);
 }
 
+/** See `Store.leasedRollouts`. */
+export async function leasedRollouts(db: Reader, name: string): Promise<RolloutRow[]> {
+  const batch = await batchId(db, name);
+  const rows = await db.all(
+    `${SELECT_ROLLOUT_ROW} WHERE r.session IN (SELECT id FROM session WHERE batch = ?) ORDER BY r.id`,
+    batch,
+  );
+  return rows.map(rolloutRow);
+}
+
 /** Returns the integer ID of a rollout's stream or of a batch's own stream. Throws `not_found`. */
 export async function streamId(db: Reader, name: string): Promise<number> {
   const rollout = await db.get(

@@ -84,12 +84,16 @@ describe('a cluster in VS Code', { timeout: 10 * 60_000 }, () => {
   story.step('learns what exists after an install is cancelled midway', async () => {
     const { workbench } = story.code;
     await workbench.command('Rollout: Install on Target…');
-    await workbench.picks.filter({ hasText: 'Options…' }).first().waitFor({ timeout: PATIENCE_MS });
+    await workbench.inputTitle.filter({ hasText: `Install on ${NAME}` }).waitFor({ timeout: PATIENCE_MS });
     await story.picture('cluster-install');
-    await workbench.pick('Options…');
     await chooseInstallOptions(workbench, bench.site.arguments);
     await story.picture('cluster-options');
-    await workbench.pick('Install with These Options');
+    await workbench.pick('Show Changes');
+    const changes = /Install on kit \(namespace .*\): \d+ objects to create/;
+    await workbench.toast(changes).waitFor({ timeout: PATIENCE_MS });
+    await story.picture('cluster-changes');
+    assert.equal(await bench.cluster.get('Deployment', 'rollout-studio'), undefined, 'nothing is applied before that');
+    await workbench.toastButton(changes, /^Apply \d+ Changes$/);
     // Its pod is still pending.
     await until(
       () => /kit: created +Deployment rollout-studio/.test(story.code.server.hostLogs()),
@@ -111,8 +115,10 @@ describe('a cluster in VS Code', { timeout: 10 * 60_000 }, () => {
       const { workbench } = story.code;
       await workbench.clearToasts();
       await workbench.command('Rollout: Install on Target…');
-      await workbench.picks.filter({ hasText: 'Options…' }).first().waitFor({ timeout: PATIENCE_MS });
-      await workbench.pick('Upgrade');
+      await workbench.inputTitle.filter({ hasText: 'Upgrade kit' }).waitFor({ timeout: PATIENCE_MS });
+      assert.equal(await workbench.input.inputValue(), bench.site.image, 'the option that it has');
+      await workbench.input.press('Enter');
+      await workbench.pick('Show Changes');
       await workbench.toast(/Upgraded the rollout server of kit/).waitFor({ timeout: 2 * PATIENCE_MS });
       await workbench.toastButton(/Upgraded the rollout server of kit/, 'Use This Target');
       assert.match(story.code.server.hostLogs(), /kit: same +Deployment rollout-studio/);

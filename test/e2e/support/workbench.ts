@@ -139,7 +139,7 @@ export class Workbench {
   }
 
   /** Presses a button of a toast. */
-  async toastButton(text: string | RegExp, button: string): Promise<void> {
+  async toastButton(text: string | RegExp, button: string | RegExp): Promise<void> {
     await this.page
       .locator('.notification-toast')
       .filter({ hasText: text })

@@ -194,16 +194,24 @@ describe('rights', () => {
       assert.equal(connection.idle, true);
       return { sent, socket, closed: () => closed };
     };
-    const taken = open([['read'], []], 1_000_000);
-    taken.socket.emit('message', Buffer.from(JSON.stringify({ type: 'hello', protocol: PROTOCOL })));
+    const taken = open([['read'], ['read', 'control'], []], 1_000_000);
+    const hello = { type: 'hello', protocol: PROTOCOL, rights: true };
+    taken.socket.emit('message', Buffer.from(JSON.stringify(hello)));
     const settle = async () => {
       for (let n = 0; n < 10; n++) await Promise.resolve();
     };
     await settle();
-    assert.match(taken.sent[0] ?? '', /"type":"welcome".*"read_only":true/);
+    assert.match(
+      taken.sent[0] ?? '',
+      /"type":"welcome".*"you":\{"user":"ann","namespace":"ns","rights":\["read"\]\},"read_only":true/,
+    );
     t.mock.timers.tick(15_000);
     await settle();
     assert.equal(taken.closed(), undefined);
+    assert.equal(taken.sent.length, 1, 'nothing changed');
+    t.mock.timers.tick(15_000);
+    await settle();
+    assert.match(taken.sent.at(-1) ?? '', /"type":"rights".*"rights":\["read","control"\]/);
     t.mock.timers.tick(15_000);
     await settle();
     assert.deepEqual(taken.closed(), 1008);

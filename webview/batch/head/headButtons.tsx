@@ -1,6 +1,8 @@
 /** The controls of a batch that are applicable now and supported by the host. */
-import { Button } from '../../components/controls.tsx';
+import type { Right } from '../../../src/protocol/access.ts';
+import { Button, refusedProps } from '../../components/controls.tsx';
 import type { IconName } from '../../components/marks/icon.tsx';
+import { refusalOf } from '../../data/refusals.ts';
 import type { BatchActions, BatchVerb } from '../batchActions.ts';
 import type { BatchView } from '../batchView.ts';
 
@@ -9,6 +11,7 @@ interface Control {
   readonly icon: IconName;
   readonly verb: BatchVerb;
   readonly title: string;
+  readonly right: Right;
   /** Rarely used, so always shown as an icon only. */
   readonly bare?: boolean;
 }
@@ -26,6 +29,7 @@ function controlsOf(view: BatchView): Control[] {
       icon: 'debug-continue',
       verb: 'resume',
       title: 'Continue the paused attempts',
+      right: 'control',
     });
   if (row.state === 'running' || row.state === 'open')
     controls.push({
@@ -33,6 +37,7 @@ function controlsOf(view: BatchView): Control[] {
       icon: 'debug-pause',
       verb: 'pause',
       title: 'Pause all attempts at their next call',
+      right: 'control',
     });
   if (row.state !== 'ended' && row.released !== true && hasPods(view))
     controls.push({
@@ -41,15 +46,23 @@ function controlsOf(view: BatchView): Control[] {
       verb: 'release',
       bare: true,
       title: 'Pause, and delete the pods once nothing runs. Resume starts them again.',
+      right: 'control',
     });
   if (row.state !== 'ended')
-    controls.push({ label: 'Stop', icon: 'debug-stop', verb: 'cancel', title: 'Cancel everything that has not ended' });
+    controls.push({
+      label: 'Stop',
+      icon: 'debug-stop',
+      verb: 'cancel',
+      title: 'Cancel everything that has not ended',
+      right: 'control',
+    });
   if (unsettled > 0)
     controls.push({
       label: `Retry ${unsettled} unsettled`,
       icon: 'refresh',
       verb: 'retry',
       title: 'Run attempts again that did not settle because of an infrastructure failure or a stop',
+      right: 'control',
     });
   if (row.state === 'ended') {
     controls.push({
@@ -57,6 +70,7 @@ function controlsOf(view: BatchView): Control[] {
       icon: 'debug-restart',
       verb: 'again',
       title: 'Launch a new batch with the same definition',
+      right: 'launch',
     });
     if (failed + truncated + unsettled > 0)
       controls.push({
@@ -64,6 +78,7 @@ function controlsOf(view: BatchView): Control[] {
         icon: 'debug-rerun',
         verb: 'failed_again',
         title: 'Launch a new batch with the tasks that had attempts that did not pass',
+        right: 'launch',
       });
   }
   return controls;
@@ -88,16 +103,26 @@ export function HeadButtons({
   const controls = actions.readOnly || !actions.can.has('batch') ? [] : controlsOf(view);
   return (
     <div class="batch-buttons" role="group" aria-label="Batch">
-      {controls.map(({ label, icon, verb, title, bare = icons }) => (
+      {controls.map(({ label, icon, verb, title, right, bare = icons }) => (
         <Button
           key={verb}
           kind={bare ? 'icon' : 'secondary'}
           icon={icon}
           label={label}
           title={bare ? `${label}: ${title}` : title}
+          {...refusedProps(refusalOf(view.data, right, view.data.row))}
           onClick={() => actions.batch(verb)}
         />
       ))}
+      {actions.can.has('pods') && hasPods(view) && (
+        <Button
+          kind="icon"
+          icon="server-process"
+          label="Pods"
+          title="Show the pods of this batch, with logs and events"
+          onClick={actions.pods}
+        />
+      )}
       {actions.can.has('open') && view.data.definition?.fidelity === true && (
         <Button
           kind="secondary"

@@ -1,11 +1,20 @@
-/** Says what a batch waits for, in place of its rate, until its first attempt ends. */
+/** Says what a batch waits for: its turn on the server, or, until its first attempt ends, whatever else. */
+import { waitingText } from '../../../src/common/waitingText.ts';
+import { Icon } from '../../components/marks/icon.tsx';
 import type { BatchView } from '../batchView.ts';
 import { startupText } from '../model/startupText.ts';
 
 export function Startup({ view }: { readonly view: BatchView }) {
   const { data, done } = view;
   if (data.row === undefined || data.loading === 'loading') return null;
-  const { row, server, definition } = data;
+  const { row, server, definition, waiting } = data;
+  const running = row.counts.running > 0;
+  if (waiting !== undefined)
+    return (
+      <span class="batch-stat batch-waiting" role="status" title={waiting.text}>
+        <Icon name="watch" /> {running ? 'Partly waiting' : 'Waiting'}: {waitingText(waiting)}
+      </span>
+    );
   const startup = startupText({ row, server, endpoint: definition?.endpoint, rows: data.rows(), done });
   if (startup === undefined) return null;
   return (

@@ -60,6 +60,7 @@ export const ICONS = {
   'screen-full': 0xeb4c,
   search: 0xea6d,
   server: 0xeb50,
+  'server-process': 0xeba2,
   'sort-precedence': 0xeb55,
   tools: 0xeb6d,
   trash: 0xea81,

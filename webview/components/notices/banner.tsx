@@ -1,5 +1,5 @@
 /** A one-line message at the top of a page. */
-import { Button } from '../controls.tsx';
+import { Button, refusedProps } from '../controls.tsx';
 import { Icon, type IconName } from '../marks/icon.tsx';
 
 const ICONS = { info: 'info', warning: 'warning', error: 'error', held: 'debug-pause' } as const;
@@ -12,6 +12,8 @@ export interface BannerAction {
   readonly bare?: boolean;
   /** The main action; at most one. */
   readonly primary?: boolean;
+  /** Why it is disabled, as its tooltip. */
+  readonly refused?: string | undefined;
   readonly onClick: () => void;
 }
 
@@ -39,8 +41,13 @@ export function Banner({ kind, text, code, actions = [], onClose }: BannerProps)
       </span>
       {actions.length > 0 && (
         <span class="banner-actions">
-          {actions.map(({ bare = false, primary = false, ...action }) => (
-            <Button key={action.label} kind={bare ? 'icon' : primary ? 'primary' : 'secondary'} {...action} />
+          {actions.map(({ bare = false, primary = false, refused, ...action }) => (
+            <Button
+              key={action.label}
+              kind={bare ? 'icon' : primary ? 'primary' : 'secondary'}
+              {...action}
+              {...refusedProps(refused)}
+            />
           ))}
         </span>
       )}

@@ -10,6 +10,8 @@ export interface MenuEntry {
   readonly checked?: boolean;
   /** One of several that can be selected together: the menu stays open. */
   readonly several?: boolean;
+  /** Why it cannot be chosen now, as its tooltip. */
+  readonly refused?: string | undefined;
   readonly onClick: () => void;
 }
 
@@ -80,7 +82,9 @@ export function MenuButton({ label, icon, title, entries, labeled = false, contr
                     role: entry.several === true ? 'menuitemcheckbox' : 'menuitemradio',
                     'aria-checked': entry.checked,
                   })}
+              {...(entry.refused === undefined ? {} : { 'aria-disabled': true, title: entry.refused })}
               onClick={() => {
+                if (entry.refused !== undefined) return;
                 if (entry.several !== true) close();
                 entry.onClick();
               }}

@@ -3,13 +3,14 @@ import { Emitter, type Listen } from '../../../src/common/emitter.ts';
 import { errorText } from '../../../src/common/errors.ts';
 import type { PageAction, PageVerb } from '../../../src/protocol/page.ts';
 import { say } from '../../components/notices/notice.tsx';
+import { refusalOf } from '../../data/refusals.ts';
 import type { TrajectoryData } from '../../data/trajectoryData.ts';
 import { type Subject, subjectAt } from '../detail/subject.ts';
 import type { Row } from '../steps/rows.ts';
 import { PageBreakpoints } from './breakpoints.ts';
 import { needsConsent, RolloutControl } from './control.ts';
 import { Draft } from './draft.ts';
-import { type EditTarget, editTargets, forkTarget } from './edits.ts';
+import { currentHold, type EditTarget, editTargets, forkTarget } from './edits.ts';
 
 /** The page, with its cursor. */
 interface DebuggedPage {
@@ -83,6 +84,13 @@ export class PageDebug {
 
   /** Edits the selection: preferably what the rollout is held at, or else the first editable part. */
   editSelected(): void {
+    // In place while the rollout is paused, otherwise by a fork.
+    const { data } = this.#page;
+    const refused = this.refused(currentHold(data.model) === undefined ? 'launch' : 'control');
+    if (refused !== undefined) {
+      say(refused);
+      return;
+    }
     const subject = this.#subject();
     const targets = subject === undefined ? [] : editTargets(this.#page.data.model, subject);
     const target = targets.find(({ where }) => where === 'here') ?? targets[0];
@@ -96,6 +104,11 @@ export class PageDebug {
   }
 
   forkSelected(): void {
+    const refused = this.refused('launch');
+    if (refused !== undefined) {
+      say(refused);
+      return;
+    }
     const subject = this.#subject();
     const target = subject === undefined ? undefined : forkTarget(this.#page.data.model, subject);
     if (target === undefined)
@@ -103,9 +116,17 @@ export class PageDebug {
     else this.edit(target);
   }
 
+  /** Why the user may not control this rollout, or fork it; undefined if the user may. */
+  refused(right: 'control' | 'launch'): string | undefined {
+    const { data } = this.#page;
+    return refusalOf(data, right, data.batch);
+  }
+
   /** Continues, holds, steps, or cancels the rollout. */
   command(verb: 'hold' | 'release' | 'step' | 'cancel'): void {
-    if (this.editable && !this.#page.data.ended) this.run(this.#control.send(verb));
+    const refused = this.refused('control');
+    if (refused !== undefined) say(refused);
+    else if (this.editable && !this.#page.data.ended) this.run(this.#control.send(verb));
   }
 
   /** Applies the draft. `consent`: allows repeating irreversible calls. */

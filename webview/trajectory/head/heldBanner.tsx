@@ -25,9 +25,15 @@ export function HeldBanner({ session, hold }: { readonly session: TrajectorySess
       kind="held"
       text={heldText(model, hold, now)}
       {...(condition === undefined ? {} : { code: condition })}
-      actions={[...there, ...(session.debug.editable ? actionsOf(session, hold) : [])]}
+      actions={[...there, ...(session.debug.editable ? controlsOf(session, hold) : [])]}
     />
   );
+}
+
+/** Returns the actions for a hold, disabled for a user who may not control the rollout. */
+function controlsOf(session: TrajectorySession, hold: Hold): BannerAction[] {
+  const refused = session.debug.refused('control');
+  return actionsOf(session, hold).map((action) => ({ ...action, refused }));
 }
 
 /** Returns the actions for a hold. */

@@ -4,7 +4,7 @@ import { compact, count, duration } from '../../../src/common/units.ts';
 import type { PagePlace, PageVerb } from '../../../src/protocol/page.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
 import { scenarioOfTask } from '../../../src/trace/task.ts';
-import { Button } from '../../components/controls.tsx';
+import { Button, refusedProps } from '../../components/controls.tsx';
 import { ActionLink } from '../../components/link.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { MenuButton } from '../../components/overlays/menu.tsx';
@@ -48,6 +48,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
   const current = currentRow(data);
   const scenario = scenarioOfTask(data.info?.task);
   const [batch, definition] = [data.batch, data.definition];
+  const editRefused = session.debug.refused(currentHold(data.model) === undefined ? 'launch' : 'control');
   const place: PagePlace = { page: 'trajectory', rollout: data.rollout, seq: session.seq };
   return (
     <header class="trajectory-head">
@@ -138,6 +139,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
             icon="debug-pause"
             label="Pause rollout"
             title="Pause the rollout at its next call (P)"
+            {...refusedProps(session.debug.refused('control'))}
             onClick={() => session.debug.command('hold')}
           />
         )}
@@ -182,6 +184,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
             icon="bookmark"
             label="Bookmark"
             title="Bookmark (M)"
+            {...refusedProps(session.debug.refused('control'))}
             pressed={data.notes.isBookmarked(data.rollout, session.seq)}
             onClick={onBookmark}
           />
@@ -210,12 +213,19 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
               : []),
             ...(session.debug.editable
               ? [
-                  { label: 'Edit…', keys: 'A', onClick: () => session.debug.editSelected() },
-                  { label: 'Fork from Here…', keys: 'F', onClick: () => session.debug.forkSelected() },
+                  { label: 'Edit…', keys: 'A', refused: editRefused, onClick: () => session.debug.editSelected() },
+                  {
+                    label: 'Fork from Here…',
+                    keys: 'F',
+                    refused: session.debug.refused('launch'),
+                    onClick: () => session.debug.forkSelected(),
+                  },
                 ]
               : []),
             { label: 'Breakpoints…', keys: 'Shift+B', onClick: () => session.debug.openBox(true) },
-            ...(session.readOnly ? [] : [{ label: 'Add Note…', keys: 'N', onClick: onNote }]),
+            ...(session.readOnly
+              ? []
+              : [{ label: 'Add Note…', keys: 'N', refused: session.debug.refused('control'), onClick: onNote }]),
             ...labelEntries(session),
             ...(can.has('save')
               ? [

@@ -3,7 +3,9 @@
 import { ownerText } from '../../../common/ownerText.ts';
 import { nounFor, plural } from '../../../common/text.ts';
 import { compact, duration } from '../../../common/units.ts';
+import { ordinal, waitingText } from '../../../common/waitingText.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
+import type { WaitingBatch } from '../../../protocol/shares.ts';
 import { causeOf } from '../../../trace/cause.ts';
 import { heldText, holdOf } from '../../../trace/holder.ts';
 import { attemptCount, attemptsText, outcomeOf } from '../../../trace/outcome.ts';
@@ -13,6 +15,7 @@ import { scoreText } from '../../../trace/text/score.ts';
 import { batchProgress, heldSuffix } from '../../batches/batchText.ts';
 import { type Icon, type ItemContent, OUTCOME_ICONS, outcomeCounts } from '../itemContent.ts';
 import type { TaskEntry } from './batchContents.ts';
+import type { AnyPodNode, PodsNode } from './podNodes.ts';
 
 /** Longer names of tasks are cut; the tooltip has the whole text. */
 const MAX_LABEL = 80;
@@ -44,14 +47,18 @@ export interface MoreNode {
 /** An item for content that could not be loaded. */
 export interface ErrorNode {
   readonly kind: 'error';
-  readonly of: BatchNode | TaskNode | undefined;
+  readonly of: BatchNode | TaskNode | PodsNode | undefined;
   readonly text: string;
 }
 /** The group of the batches that debuggers launched, and of their forks. */
 export interface DebugRunsNode {
   readonly kind: 'debugRuns';
 }
-export type Node = BatchNode | TaskNode | AttemptNode | MoreNode | ErrorNode | DebugRunsNode;
+export type Node = BatchNode | TaskNode | AttemptNode | MoreNode | ErrorNode | DebugRunsNode | AnyPodNode;
+
+export function isPodNode(node: Node): node is AnyPodNode {
+  return ['pods', 'pod', 'container', 'podRollout', 'podText'].includes(node.kind);
+}
 
 export function debugRunsItem(rows: readonly BatchRow[]): ItemContent {
   const running = rows.filter(({ state }) => state !== 'ended').length;
@@ -72,11 +79,14 @@ export function debugRunsItem(rows: readonly BatchRow[]): ItemContent {
   };
 }
 
-export function batchItem(row: BatchRow, now: number): ItemContent {
+/** `waiting`: why it does not run as much as it could. */
+export function batchItem(row: BatchRow, now: number, waiting?: WaitingBatch): ItemContent {
   const { counts } = row;
   const { done, all } = batchProgress(row);
   const rate = passRateText(row);
   const parts = [
+    // What nothing runs of waits as a whole.
+    waiting === undefined || counts.running > 0 ? '' : `Waiting: ${waitingText(waiting)}`,
     row.state === 'ended' ? '' : `${done}/${all}${heldSuffix(counts.held)}`,
     row.state !== 'paused' ? '' : row.released === true ? 'paused, pods released' : 'paused',
     rate,
@@ -89,6 +99,7 @@ export function batchItem(row: BatchRow, now: number): ItemContent {
     row.batch,
     row.reason === undefined || row.reason === 'done' ? row.state : `${row.state}: ${row.reason}`,
     `${plural(row.tasks, 'task')} x ${attemptsText(row)} ${nounFor(row.attempts, 'attempt')}`,
+    waiting === undefined ? '' : `Waiting, ${ordinal(waiting.position)} of ${waiting.of}: ${waiting.text}`,
     Object.entries(counts)
       .filter(([, count]) => count > 0)
       .map(([name, count]) => `${count} ${name}`)
@@ -105,7 +116,7 @@ export function batchItem(row: BatchRow, now: number): ItemContent {
     label: row.name,
     description,
     tooltip,
-    icon: batchIcon(row),
+    icon: waiting !== undefined && counts.running === 0 ? WAITING_ICON : batchIcon(row),
     context: `batch.${row.state}`,
     ariaLabel: `Batch ${row.name}, ${row.state}, ${description}`,
   };
@@ -122,6 +133,8 @@ export function passRateText({ counts }: BatchRow): string {
     ? `pass@1 ${(counts.passed / scored).toFixed(2)}`
     : `${Math.round((100 * counts.passed) / scored)}% of ${scored} passed`;
 }
+
+const WAITING_ICON: Icon = { id: 'watch', color: 'charts.yellow' };
 
 function batchIcon(row: BatchRow): Icon {
   const color = row.state === 'ended' ? 'testing.iconUnset' : 'charts.blue';

@@ -3,12 +3,14 @@
  */
 import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../../common/errors.ts';
+import { waitingOf, waitingText } from '../../../common/waitingText.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
 import { withoutDebugRuns } from '../../batches/batchText.ts';
 import type { Services } from '../../services.ts';
+import type { WindowShares } from '../../targets/windowShares.ts';
 import { treeItem } from '../treeItem.ts';
-import { attemptsOf, BatchContents } from './batchContents.ts';
-import { BatchFollower } from './batchFollower.ts';
+import type { BatchContents } from './batchContents.ts';
+import type { BatchFollower } from './batchFollower.ts';
 import {
   type AttemptNode,
   attemptItem,
@@ -17,44 +19,54 @@ import {
   type DebugRunsNode,
   debugRunsItem,
   type ErrorNode,
+  isPodNode,
   type MoreNode,
   type Node,
   type TaskNode,
   taskItem,
 } from './batchNodes.ts';
+import type { PodTree } from './podTree.ts';
 
 export const LOAD_MORE = 'rollout.view.loadMore';
 const DEFAULT_LIMIT = 50;
 
 export class BatchTree implements vscode.TreeDataProvider<Node> {
   readonly #services: Services;
+  readonly #shares: WindowShares;
+  readonly #sharesListener: { dispose(): void };
+  /** What the items say that wait. */
+  #waiting = new Map<string, string>();
   readonly #changed = new vscode.EventEmitter<Node[] | undefined>();
   readonly onDidChangeTreeData = this.#changed.event;
   /** VS Code identifies items by object identity, so each item keeps its object while it is listed. */
   readonly #batches = new Map<string, BatchNode>();
   readonly #tasks = new Map<string, TaskNode>();
   readonly #contents = new Map<string, BatchContents>();
-  readonly #follower: BatchFollower;
+  /** Loaded when the first batch is expanded. */
+  #follower: BatchFollower | undefined;
+  /** Loaded when the first batch that has pods is expanded. */
+  #pods: PodTree | undefined;
   readonly #debugRuns: DebugRunsNode = { kind: 'debugRuns' };
   #rows: readonly BatchRow[] = [];
   #hasOlder = true;
 
-  constructor(services: Services) {
+  constructor(services: Services, shares: WindowShares) {
     this.#services = services;
-    this.#follower = new BatchFollower({
-      server: services.server,
-      log: services.log,
-      contents: (batch) => this.#contents.get(batch),
-      changed: (batch, tasks) => this.#refreshTasks(batch, tasks),
-    });
+    this.#shares = shares;
+    this.#sharesListener = shares.value.changed(() => this.#sharesChanged());
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
+    if (isPodNode(node)) return this.#pods?.item(node) ?? new vscode.TreeItem(node.batch);
     switch (node.kind) {
       case 'batch': {
         const row = this.#row(node.batch);
         if (row === undefined) return new vscode.TreeItem(node.batch);
-        return treeItem(batchItem(row, Date.now()), row.tasks > 0 ? 'closed' : 'none', node.batch);
+        return treeItem(
+          batchItem(row, Date.now(), waitingOf(this.#shares.value.value, node.batch)),
+          row.tasks > 0 ? 'closed' : 'none',
+          node.batch,
+        );
       }
       case 'task': {
         const entry = this.#contents.get(node.batch)?.entry(node.task);
@@ -104,12 +116,13 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       if (node.kind === 'debugRuns') return this.#rows.filter(({ debug }) => debug === true).map(this.#batchNode);
       if (node.kind === 'batch') return await this.#taskNodes(node);
       if (node.kind === 'task') return await this.#attemptNodes(node);
+      if (isPodNode(node)) return (await this.#pods?.children(node)) ?? [];
       return [];
     } catch (error) {
       this.#services.log.warn(`Batches view: ${errorText(error)}`);
       const errorNode: ErrorNode = {
         kind: 'error',
-        of: node?.kind === 'batch' || node?.kind === 'task' ? node : undefined,
+        of: node?.kind === 'batch' || node?.kind === 'task' || node?.kind === 'pods' ? node : undefined,
         text: StudioError.is(error) ? error.message : errorText(error),
       };
       return [errorNode];
@@ -120,6 +133,8 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     if (node.kind === 'task') return this.#batches.get(node.batch);
     if (node.kind === 'attempt') return this.#tasks.get(`${node.batch}/${node.task}`);
     if (node.kind === 'batch') return this.#row(node.batch)?.debug === true ? this.#debugRuns : undefined;
+    if (node.kind === 'pods') return this.#batches.get(node.batch);
+    if (isPodNode(node)) return this.#pods?.root(node.batch);
     return node.kind === 'debugRuns' ? undefined : node.of;
   }
 
@@ -142,13 +157,13 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   };
 
   async #taskNodes(of: BatchNode): Promise<Node[]> {
-    const contents = this.#contentsOf(of.batch);
+    const contents = await this.#contentsOf(of.batch);
     if (!contents.started) {
       const { api } = await this.#services.server.connection();
       // Follow before loading, so that no change is missed. Newer loaded rows do no harm.
       const row = await api.batch(of.batch);
       await contents.loadMore(api);
-      this.#follower.start(row);
+      this.#follower?.start(row);
     }
     const nodes: Node[] = contents.tasks.map(({ task }) => {
       const key = `${of.batch}/${task}`;
@@ -156,16 +171,26 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       if (node === undefined) this.#tasks.set(key, (node = { kind: 'task', batch: of.batch, task, reference: key }));
       return node;
     });
+    const row = this.#row(of.batch);
+    // Workers only run for batches that have not ended; of others, “Show Pods…” shows what was recorded.
+    if (row !== undefined && row.state !== 'ended' && !row.imported)
+      nodes.unshift((await this.#loadPods()).root(of.batch));
     return contents.more ? [...nodes, { kind: 'more', of }] : nodes;
   }
 
+  async #loadPods(): Promise<PodTree> {
+    const { PodTree: Tree } = await import('./podTree.ts');
+    return (this.#pods ??= new Tree(this.#services, (node) => this.#changed.fire([node])));
+  }
+
   async #attemptNodes(of: TaskNode): Promise<Node[]> {
-    const contents = this.#contentsOf(of.batch);
+    const contents = await this.#contentsOf(of.batch);
     const entry = contents.entry(of.task);
     if (entry === undefined) return [];
     const more = entry.complete
       ? false
       : await contents.loadTask((await this.#services.server.connection()).api, of.task);
+    const { attemptsOf } = await import('./batchContents.ts');
     const nodes: Node[] = attemptsOf(entry).map(
       (row): AttemptNode => ({
         kind: 'attempt',
@@ -185,8 +210,10 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       if (of === undefined) this.#hasOlder = await this.#services.batches.more();
       else {
         const { api } = await this.#services.server.connection();
-        if (of.kind === 'batch') await this.#contentsOf(of.batch).loadMore(api);
-        else await this.#contentsOf(of.batch).loadTask(api, of.task, true);
+        if (of.kind === 'pods') return;
+        const contents = await this.#contentsOf(of.batch);
+        if (of.kind === 'batch') await contents.loadMore(api);
+        else await contents.loadTask(api, of.task, true);
       }
     }
     this.#changed.fire(of === undefined ? undefined : [of]);
@@ -200,7 +227,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     const previous = new Map(this.#rows.map((row) => [row.batch, row]));
     this.#rows = rows;
     for (const row of rows)
-      if (row.state !== 'ended' || previous.get(row.batch)?.state !== 'ended') this.#follower.updateRow(row);
+      if (row.state !== 'ended' || previous.get(row.batch)?.state !== 'ended') this.#follower?.updateRow(row);
     if (!same) {
       const listed = new Set(rows.map(({ batch }) => batch));
       for (const batch of this.#batches.keys()) if (!listed.has(batch)) this.#remove(batch);
@@ -220,38 +247,67 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   refresh(): void {
     this.#contents.clear();
     this.#tasks.clear();
-    this.#follower.stopAll();
+    this.#follower?.stopAll();
+    this.#pods?.clear();
     this.#hasOlder = true;
     this.#changed.fire(undefined);
   }
 
   expanded(node: Node, open: boolean): void {
-    if (node.kind === 'batch') this.#follower.setExpanded(node.batch, open);
+    if (node.kind === 'batch') this.#follower?.setExpanded(node.batch, open);
+    if (node.kind === 'batch' || node.kind === 'pods') this.#pods?.setExpanded(node.batch, open);
   }
 
   visible(isVisible: boolean): void {
-    this.#follower.setVisible(isVisible);
+    this.#follower?.setVisible(isVisible);
+    this.#pods?.setVisible(isVisible);
   }
 
   dispose(): void {
-    this.#follower.stopAll();
+    this.#follower?.stopAll();
+    this.#pods?.clear();
+    this.#sharesListener.dispose();
     this.#changed.dispose();
+  }
+
+  /** Refreshes the items of batches that wait for something else now. */
+  #sharesChanged(): void {
+    const before = this.#waiting;
+    this.#waiting = new Map(
+      (this.#shares.value.value?.waiting ?? []).map((waiting) => [waiting.batch, waitingText(waiting)]),
+    );
+    const changed = [...new Set([...before.keys(), ...this.#waiting.keys()])].filter(
+      (batch) => before.get(batch) !== this.#waiting.get(batch),
+    );
+    const nodes = changed.flatMap((batch) => this.#batches.get(batch) ?? []);
+    if (nodes.length > 0) this.#changed.fire(nodes);
   }
 
   #row(batch: string): BatchRow | undefined {
     return this.#services.batches.rows.value.find((row) => row.batch === batch);
   }
 
-  #contentsOf(batch: string): BatchContents {
+  async #contentsOf(batch: string): Promise<BatchContents> {
+    const [{ BatchContents: Contents }, { BatchFollower: Follower }] = await Promise.all([
+      import('./batchContents.ts'),
+      import('./batchFollower.ts'),
+    ]);
+    this.#follower ??= new Follower({
+      server: this.#services.server,
+      log: this.#services.log,
+      contents: (of) => this.#contents.get(of),
+      changed: (of, tasks) => this.#refreshTasks(of, tasks),
+    });
     let contents = this.#contents.get(batch);
-    if (contents === undefined) this.#contents.set(batch, (contents = new BatchContents(batch)));
+    if (contents === undefined) this.#contents.set(batch, (contents = new Contents(batch)));
     return contents;
   }
 
   #remove(batch: string): void {
-    this.#follower.setExpanded(batch, false);
+    this.#follower?.setExpanded(batch, false);
     this.#contents.delete(batch);
     this.#batches.delete(batch);
+    this.#pods?.forget(batch);
     for (const [key, node] of this.#tasks) if (node.batch === batch) this.#tasks.delete(key);
   }
 

@@ -3,9 +3,11 @@ import { LOCAL } from '../../../client/targets/local.ts';
 import { plural } from '../../../common/text.ts';
 import type { ServerInfo } from '../../../protocol/client.ts';
 import type { ServerState } from '../../../protocol/page.ts';
+import type { SharesReply } from '../../../protocol/shares.ts';
 import { type Finding, hasServer } from '../../targets/findings.ts';
 import type { ConfiguredTarget } from '../../targets/targetRegistry.ts';
 import type { Icon, ItemContent } from '../itemContent.ts';
+import { shareNodes } from './shareNodes.ts';
 
 export interface TargetNode {
   readonly id: string;
@@ -16,6 +18,8 @@ export interface TargetNode {
   readonly loadsFindings?: true;
   readonly children: readonly TargetNode[];
   readonly collapsed?: true;
+  /** The batch that a click opens. */
+  readonly opens?: string;
 }
 
 /** Input of the view. */
@@ -27,6 +31,10 @@ export interface TargetsState {
   readonly state: ServerState['state'];
   /** Last known server info. */
   readonly info: ServerInfo | undefined;
+  /** How the server divides what it has; undefined if it does not say. */
+  readonly shares?: SharesReply | undefined;
+  /** Returns the name of a batch, if it is known. */
+  readonly batchName?: (batch: string) => string | undefined;
   /** Returns the findings of a target, or undefined if not loaded. */
   readonly findings: (target: string) => readonly Finding[] | undefined;
 }
@@ -44,7 +52,8 @@ export function targetNodes(targetsState: TargetsState): TargetNode[] {
   ];
 }
 
-function localNode({ current, info, state }: TargetsState): TargetNode {
+function localNode(targetsState: TargetsState): TargetNode {
+  const { current, info, state } = targetsState;
   if (current !== LOCAL) {
     return {
       id: LOCAL,
@@ -86,11 +95,13 @@ function localNode({ current, info, state }: TargetsState): TargetNode {
               ariaLabel: `Store ${info.store}`,
             }),
             ...info.workers.map(workerNode),
+            ...sharesOf(LOCAL, targetsState),
           ],
   };
 }
 
-function targetNode(target: ConfiguredTarget, { current, state, info, findings }: TargetsState): TargetNode {
+function targetNode(target: ConfiguredTarget, targetsState: TargetsState): TargetNode {
+  const { current, state, info, findings } = targetsState;
   const { name, kind, place } = target;
   const isCurrent = name === current;
   const installed = isCurrent && info !== undefined && state === 'ok' ? true : hasServer(findings(name));
@@ -117,8 +128,15 @@ function targetNode(target: ConfiguredTarget, { current, state, info, findings }
       icon: isCurrent ? CURRENT_ICONS[info === undefined && state === 'ok' ? 'lost' : state] : IDLE_ICONS[kind],
       ariaLabel: `Target ${name}, ${description.replace(' · ', ', ')}`,
     },
-    children: workers.length === 0 ? [] : [workersNode(name, workers)],
+    children: [
+      ...(workers.length === 0 ? [] : [workersNode(name, workers)]),
+      ...(isCurrent && info !== undefined ? sharesOf(name, targetsState) : []),
+    ],
   };
+}
+
+function sharesOf(target: string, { shares, batchName = () => undefined }: TargetsState): TargetNode[] {
+  return shareNodes({ target, shares, batchName, isOwn: target === LOCAL });
 }
 
 /** Icons of used targets differ in shape, so that the state does not depend on color. */
@@ -144,8 +162,13 @@ function workText(info: ServerInfo | undefined, state: ServerState['state'], sto
     .join(' · ');
 }
 
-function processText({ product, pid, started_at, store }: ServerInfo): string {
-  return `${product}\nprocess ${pid}\nstarted ${new Date(started_at).toLocaleString()}\nstore ${store}`;
+function processText({ product, pid, started_at, store, you }: ServerInfo): string {
+  // Whoever has the full token may do everything.
+  const isSpecial = you !== undefined && (you.user !== undefined || !you.rights.includes('control'));
+  const caller = isSpecial
+    ? `\nconnected ${you.user === undefined ? 'with a read token' : `as ${you.user}`}: ${you.rights.join(', ')}`
+    : '';
+  return `${product}\nprocess ${pid}\nstarted ${new Date(started_at).toLocaleString()}\nstore ${store}${caller}`;
 }
 
 /** Item of a target in the settings that does not exist on this machine. */

@@ -8,6 +8,7 @@ import { errorText, StudioError } from '../../../common/errors.ts';
 import type { ServerInfo } from '../../../protocol/client.ts';
 import type { Services } from '../../services.ts';
 import type { TargetRegistry } from '../../targets/targetRegistry.ts';
+import type { WindowShares } from '../../targets/windowShares.ts';
 import { treeItem } from '../treeItem.ts';
 import { FindingReader } from './findingReader.ts';
 import type { TargetNode } from './targetNodes.ts';
@@ -21,11 +22,13 @@ const RETRY_MS = 15_000;
 export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
   readonly #services: Services;
   readonly #targets: TargetRegistry;
+  readonly #shares: WindowShares;
   readonly #changed = new vscode.EventEmitter<TargetNode | undefined>();
   readonly onDidChangeTreeData = this.#changed.event;
   readonly #findings: FindingReader;
   readonly #listeners: vscode.Disposable;
   #polling: AbortController | undefined;
+  #watch: { dispose(): void } | undefined;
   #timer: NodeJS.Timeout | undefined;
   #info: ServerInfo | undefined;
   /** The target of the last server info. */
@@ -34,21 +37,26 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
   #workers = 0;
   #rendered = '';
 
-  constructor(services: Services, targets: TargetRegistry) {
+  constructor(services: Services, targets: TargetRegistry, shares: WindowShares) {
     this.#services = services;
     this.#targets = targets;
+    this.#shares = shares;
     this.#findings = new FindingReader(services.cli, () => this.#changed.fire(undefined));
     this.#listeners = vscode.Disposable.from(
       targets.list.changed(() => this.#changed.fire(undefined)),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.refresh()),
       services.server.serverChanged(() => this.refresh()),
+      shares.value.changed(() => this.#changed.fire(undefined)),
     );
   }
 
   getTreeItem(node: TargetNode): vscode.TreeItem {
     const state =
       node.loadsFindings === true || node.collapsed === true ? 'closed' : node.children.length > 0 ? 'open' : 'none';
-    return treeItem(node.item, state, node.id);
+    const item = treeItem(node.item, state, node.id);
+    if (node.opens !== undefined)
+      item.command = { command: 'rollout.openBatch', title: 'Open Batch', arguments: [{ batch: node.opens }] };
+    return item;
   }
 
   async getChildren(node?: TargetNode): Promise<TargetNode[]> {
@@ -81,10 +89,13 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
 
   visible(visible: boolean): void {
     if (!visible) {
+      this.#watch?.dispose();
+      this.#watch = undefined;
       this.#polling?.abort();
       this.#polling = undefined;
       clearTimeout(this.#timer);
     } else if (this.#polling === undefined) {
+      this.#watch = this.#shares.watch();
       this.#polling = new AbortController();
       void this.#poll(this.#polling.signal);
     }
@@ -102,6 +113,7 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
   refreshAll(): void {
     void this.#targets.refresh();
     this.#findings.refreshAll();
+    this.#shares.refresh();
     this.refresh();
   }
 
@@ -123,6 +135,8 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
       current: target,
       state: state.value.state,
       info,
+      shares: this.#shares.value.value,
+      batchName: (batch) => this.#services.batches.rows.value.find((row) => row.batch === batch)?.name,
       findings: (name) => this.#findings.latest(name),
     });
   }

@@ -13,6 +13,8 @@ export const RULES = [
   { apiGroups: ['batch'], resources: ['jobs'], verbs: [...READ, ...WRITE] },
   // Frozen pods are deleted.
   { apiGroups: [''], resources: ['pods'], verbs: [...READ, 'delete'] },
+  // People read them through the server, with the values of the batch hidden.
+  { apiGroups: [''], resources: ['pods/log'], verbs: ['get'] },
   { apiGroups: [''], resources: ['events'], verbs: READ },
   { apiGroups: [''], resources: ['configmaps'], verbs: ['get', 'list', ...WRITE] },
   // A list would have the values of all Secrets of the namespace.

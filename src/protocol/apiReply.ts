@@ -1,0 +1,49 @@
+/** Reads the responses of a server, and writes the queries of requests. */
+import type { z } from 'zod';
+import { type ErrorCode, errorCodeOf, StudioError } from '../common/errors.ts';
+import { httpError } from './client.ts';
+
+/** Returns a value of a response. Throws StudioError `version` if it has another format. */
+export function validated<T>(schema: z.ZodType<T>, text: string, call: string): T {
+  const parsed = schema.safeParse(text === '' ? undefined : JSON.parse(text));
+  if (parsed.success) return parsed.data;
+  const issue = parsed.error.issues[0];
+  throw new StudioError(
+    'version',
+    `The server sent an unexpected response to ${call} (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}).`,
+    { hint: 'Use a client and a server of the same version.' },
+  );
+}
+
+/** Returns the error in a response that is not 2xx. */
+export async function readFailure(
+  response: { readonly status: number; text(): Promise<string> },
+  call: string,
+): Promise<StudioError> {
+  const text = await response.text();
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch (error) {
+    body = error; // not JSON: use the status below
+  }
+  const parsed = httpError.safeParse(body);
+  if (!parsed.success) {
+    const code: ErrorCode =
+      response.status === 404 ? 'not_found' : response.status === 401 ? 'unauthorized' : 'internal';
+    return new StudioError(code, `${call} failed with status ${response.status}.`);
+  }
+  const { code, message, hint, details } = parsed.data.error;
+  return new StudioError(errorCodeOf(code), message, {
+    ...(hint === undefined ? {} : { hint }),
+    ...(details === undefined ? {} : { details }),
+  });
+}
+
+/** Returns values as the query of an address; empty without any. */
+export function query(values: Readonly<Record<string, string | number | undefined>>): string {
+  const entries = Object.entries(values).filter((entry): entry is [string, string | number] => entry[1] !== undefined);
+  return entries.length === 0
+    ? ''
+    : `?${new URLSearchParams(entries.map(([key, value]): [string, string] => [key, String(value)])).toString()}`;
+}
