@@ -59,6 +59,8 @@ export interface Executor {
   troubles?(): readonly string[];
   /** Returns the variables of `${env:…}` of a batch whose values are lost, so that no worker can start. */
   lackingValues?(batch: string): readonly string[];
+  /** Returns why a batch has no pods, or fewer than it could have. Absent where workers are no pods. */
+  podsWait?(batch: string): { readonly why: 'pods' | 'cluster' | 'queue'; readonly text: string } | undefined;
   /** Reports the state of a batch that has not ended. Called after each change; returns immediately. */
   updateBatch(record: BatchRecord, submission: Submission): void;
   /** Reports that a worker did not renew its lease. Its process may be alive and frozen. */

@@ -7,6 +7,7 @@ import { DEFAULTS } from '../config/defaults.ts';
 import type { SubmittedModel } from '../config/submission.ts';
 import type { ModelCallContext, ModelClient, ModelReply, ModelRequest } from '../rollout/ports.ts';
 import { ClassedError } from '../trace/classedError.ts';
+import type { WaitReason } from '../trace/schema.ts';
 import type { CallResult } from './call.ts';
 import { callOnce, wholeReplyMs } from './call.ts';
 import type { Dialect } from './chat/dialect.ts';
@@ -106,6 +107,8 @@ class Completion {
   #unreadable = 0;
   /** Time that it waited for the end of pauses so far, and requests that they aborted. */
   #pausedMs = 0;
+  /** Time that the server held it back so far, by reason. */
+  readonly #yielded = new Map<WaitReason, number>();
   #aborted = 0;
   #lastFailure = '';
   /** The last failed try, reported once the wait before the next one is known. */
@@ -170,8 +173,15 @@ class Completion {
       ...reply,
       retries: this.#retries,
       ...(from === undefined && to === undefined ? {} : { weights: { from, to } }),
+      ...this.#yieldedTime(),
       ...(this.#pausedMs === 0 && this.#aborted === 0 ? {} : { pause: { ms: this.#pausedMs, aborted: this.#aborted } }),
     };
+  }
+
+  #yieldedTime(): Pick<ModelReply, 'yielded'> {
+    const [longest] = [...this.#yielded].sort(([, a], [, b]) => b - a);
+    if (longest === undefined) return {};
+    return { yielded: { ms: [...this.#yielded.values()].reduce((sum, ms) => sum + ms, 0), to: longest[0] } };
   }
 
   async #call(permit: Permit): Promise<CallResult> {
@@ -317,17 +327,21 @@ class Completion {
     const onAbort = (): void => wait.abort(this.#context.signal.reason);
     this.#context.signal.addEventListener('abort', onAbort, { once: true });
     if (this.#context.signal.aborted) onAbort();
-    let pausedAt = this.#paused() ? performance.now() : undefined;
+    let since = performance.now();
+    let why = this.#waitsFor();
     const onPauses = (): void => {
-      if (pausedAt !== undefined) this.#pausedMs += performance.now() - pausedAt;
-      pausedAt = this.#paused() ? performance.now() : undefined;
+      const now = performance.now();
+      if (why === 'pause') this.#pausedMs += now - since;
+      else if (why !== undefined) this.#yielded.set(why, (this.#yielded.get(why) ?? 0) + now - since);
+      since = now;
+      why = this.#waitsFor();
     };
     const unwatch = gate.watchPauses(onPauses);
     // The wait for a free place at a busy endpoint is unlimited, as is that for the end of a pause; the wait for a
     // failed one is limited.
     const every = Math.min(WATCH_MS, this.#leftMs());
     const watch = setInterval(() => {
-      if (!this.#troubled() || this.#paused()) return;
+      if (!this.#troubled() || this.#waitsFor() !== undefined) return;
       this.#waitedMs += every;
       if (this.#leftMs() <= 0) wait.abort();
     }, every);
@@ -353,6 +367,13 @@ class Completion {
 
   #troubled(): boolean {
     return this.#endpoints().every((endpoint) => this.#deps.gate.troubled(endpoint));
+  }
+
+  /** Returns what it waits for, other than the endpoints themselves: the end of a pause, or others. */
+  #waitsFor(): 'pause' | WaitReason | undefined {
+    if (this.#paused()) return 'pause';
+    const yields = this.#endpoints().map((endpoint) => this.#deps.gate.yields(endpoint));
+    return yields.every((reason) => reason !== undefined) ? yields[0] : undefined;
   }
 
   /** Whether it waits for the end of a pause: one of the endpoints is paused. */

@@ -69,6 +69,7 @@ export const ROUTE_RIGHTS: Readonly<Record<string, Right | 'anyone'>> = {
   'POST /v1/blobs/texts': 'read',
   'GET /v1/programs/:sha': 'read',
   'GET /v1/endpoints': 'read',
+  'GET /v1/shares': 'read',
   'POST /v1/batches': 'launch',
   'POST /v1/batches/:batch/tasks': 'launch',
   'POST /v1/batches/:batch/import': 'launch',

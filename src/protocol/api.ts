@@ -42,6 +42,7 @@ import {
   type TokenPage,
   tokenPage,
 } from './groups.ts';
+import { type SharesReply, sharesReply } from './shares.ts';
 import type { BlobBytes, ByteRange, Transport, WireReply } from './transport.ts';
 import type { Lineage } from './worker.ts';
 
@@ -71,6 +72,11 @@ export class Api {
   /** Returns the model endpoints that are in use or were announced, with their calls in flight. */
   async endpoints(signal?: AbortSignal): Promise<EndpointInfo[]> {
     return (await this.#json('GET', '/v1/endpoints', endpointList, undefined, signal)).endpoints;
+  }
+
+  /** Returns how the server divides what it has, and which batches wait. */
+  shares(signal?: AbortSignal): Promise<SharesReply> {
+    return this.#json('GET', '/v1/shares', sharesReply, undefined, signal);
   }
 
   /** Pauses or resumes an endpoint. Waits for its calls in flight if the state is `paused`. */

@@ -5,6 +5,7 @@ import { newId } from '../common/ids.ts';
 import type { Log } from '../common/log.ts';
 import { PRODUCT } from '../common/product.ts';
 import { publicUrl } from '../common/redaction/hidable.ts';
+import type { SharesFile } from '../config/schema/sharesFile.ts';
 import type { ClusterHost, Executor } from '../executor/executor.ts';
 import type { ReplicaSource } from '../protocol/replicas.ts';
 import { readOnlyError } from '../store/sqlite/readOnlySqlite.ts';
@@ -34,6 +35,7 @@ import { allRoutes } from './routes/all.ts';
 import type { Programs } from './routes/programs.ts';
 import { serverInfo } from './serverInfo.ts';
 import type { Services } from './services.ts';
+import { openShares } from './shares/open.ts';
 import { StoreHealth } from './storeHealth.ts';
 import { Counters } from './telemetry/counters.ts';
 import type { Collector } from './telemetry/otlp/collector.ts';
@@ -72,6 +74,8 @@ interface RolloutServerOptions {
   readonly executor: ((host: ClusterHost) => Executor) | undefined;
   /** Whether the store is only read: nothing in it continues. */
   readonly readOnly?: boolean;
+  /** How it divides what it has among users and queues; equally among users by default. */
+  readonly shares?: SharesFile;
   /** Source of the replicas behind endpoints. */
   readonly replicas?: ReplicaSource;
   readonly mounts: readonly Mount[];
@@ -158,11 +162,22 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       );
   });
   const deltas: Deltas = new Deltas((rollout, on) => hub.watch(rollout, on));
+  const opened = openShares(options.shares ?? {}, {
+    store,
+    log,
+    hub: () => hub,
+    leasing: () => leasing,
+    supervisor: () => supervisor,
+    executor: () => late.executor,
+  });
+  const { shares } = opened;
   const pressure: BackPressure = new BackPressure({
     callers: () => hub.callers(),
     replicas: options.replicas,
     label: (endpoint) => secrets.line(publicUrl(endpoint)),
     announced: (endpoint, replica) => endpoints.about(endpoint, replica),
+    shareOf: (batch) => shares.shareOf(batch),
+    claims: () => shares.claims(),
     changed: () => {
       hub.permitsChanged();
       leasing.lookAtAll();
@@ -194,6 +209,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     counters,
     submission: (sha) => submissions.get(sha),
     room: (batch) => supervisor.room(batch),
+    shares,
     onGranted: (rollout) => {
       if (!deltas.watched(rollout)) return;
       deltas.restart(rollout);
@@ -208,6 +224,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     leasing,
     pressure,
     groups,
+    shares,
     submissions,
     secrets,
     log,
@@ -238,6 +255,8 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       const troubles = [...(late.executor?.troubles?.() ?? [])];
       return { ...(await serverInfo(store, startedAt, pressure)), ...(troubles.length === 0 ? {} : { troubles }) };
     },
+    shares: (caller) => opened.reply(caller),
+    requireQueue: (queue, user) => shares.settings.requireQueue(queue, user),
     draining: () => draining,
     trained: () => idle.keep(TRAINER_MS),
   };
@@ -330,6 +349,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     leasing.close();
     hub.close();
     returns.close();
+    opened.close();
     pressure.close();
     endpoints.close();
     changes.close();
@@ -348,6 +368,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       executorHost({ services, hub, origins: options.advertise ?? [], listens: origin() }),
     );
   if (options.readOnly !== true) {
+    await opened.start();
     await supervisor.start(startedAt);
     await groups.start();
   }
@@ -376,6 +397,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       });
       await listener.close();
       closeParts();
+      if (options.readOnly !== true) await opened.flush();
       await store.close();
     },
   };

@@ -7,6 +7,7 @@ import * as client from '../../protocol/client.ts';
 import { batchCommand, commandReply, rolloutCommand } from '../../protocol/commands.ts';
 import { endpointInfo, endpointList, setEndpoint } from '../../protocol/endpoints.ts';
 import * as groups from '../../protocol/groups.ts';
+import { sharesReply } from '../../protocol/shares.ts';
 import { taskRecord } from '../../protocol/task.ts';
 import { rolloutRow } from '../../trace/summary.ts';
 
@@ -110,6 +111,10 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     reply: groups.groupPage,
   },
   'GET /v1/endpoints': { text: 'The state of model endpoints', reply: endpointList },
+  'GET /v1/shares': {
+    text: 'How the server divides what it has among users and queues, and why batches wait',
+    reply: sharesReply,
+  },
   'POST /v1/endpoints': {
     text: 'Pauses or resumes a model endpoint, and announces the version of its weights',
     body: setEndpoint,

@@ -14,6 +14,8 @@ import type { TraceEvent } from '../../trace/schema.ts';
 import type { Changes } from '../changes.ts';
 import type { BatchGroups } from '../groups/batchGroups.ts';
 import type { BackPressure } from '../pressure/backPressure.ts';
+import type { Shares } from '../shares/shares.ts';
+import type { EndpointWait } from '../shares/waiting.ts';
 import { Throttle } from '../throttle.ts';
 import type { Hub } from '../workers/hub.ts';
 import type { Leasing } from '../workers/leasing.ts';
@@ -45,6 +47,7 @@ interface SupervisorOptions {
   readonly leasing: Leasing;
   readonly pressure: BackPressure;
   readonly groups: BatchGroups;
+  readonly shares: Pick<Shares, 'update' | 'remove' | 'ended' | 'followed'>;
   readonly submissions: Submissions;
   readonly secrets: Secrets;
   readonly workers: WorkerSource | undefined;
@@ -137,10 +140,12 @@ export class Supervisor {
       tracked.submission !== undefined && hasStopRules(tracked.submission.stop, tracked.refreshed),
     );
     this.#options.leasing.check(batch, true);
+    this.#options.shares.ended();
   }
 
   /** Handles a stored event of one of its rollouts: reports attempts lost to infrastructure, and stops if all are. */
   followed(batch: string, rollout: string, event: TraceEvent): void {
+    this.#options.shares.followed(batch, event);
     const loss = this.#track(batch).losses.add(rollout, event);
     if (loss === undefined) return;
     const stop = (reason: string): Promise<unknown> => this.stop(batch, reason, 'infrastructure');
@@ -155,6 +160,13 @@ export class Supervisor {
     // It calls no models.
     if (tracked?.submission !== undefined && tracked.endpoints.length === 0) return Infinity;
     return this.#options.pressure.room(batch, tracked?.endpoints ?? []);
+  }
+
+  /** Returns why it waits for its endpoints. */
+  endpointWait(batch: string): EndpointWait | undefined {
+    const tracked = this.#tracked.get(batch);
+    if (tracked?.submission === undefined || tracked.endpoints.length === 0) return undefined;
+    return this.#options.pressure.waitOf(batch, tracked.endpoints);
   }
 
   /** Records that one of its model calls was answered. */
@@ -258,6 +270,7 @@ export class Supervisor {
     clearTimeout(tracked.stopTimer);
     this.#options.pressure.release(id);
     this.#options.groups.remove(id);
+    this.#options.shares.remove(id);
     this.#options.workers?.removeBatch(id);
   }
 
@@ -283,6 +296,7 @@ export class Supervisor {
     const isRetryDue = tracked.secretsAt !== undefined && performance.now() >= tracked.secretsAt;
     const submission =
       tracked.submission === undefined || isRetryDue ? await this.#use(tracked, record) : tracked.submission;
+    this.#options.shares.update(record, submission);
     tracked.refreshed = record.spec.curriculum?.refresh !== undefined;
     hub.sendBatchState(record, 'server');
     leasing.check(tracked.id);
