@@ -30,6 +30,7 @@ const LOADERS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['pause', async (): Promise<Command> => (await import('./commands/control.ts')).pause],
   ['resume', async (): Promise<Command> => (await import('./commands/control.ts')).resume],
   ['retry', async (): Promise<Command> => (await import('./commands/control.ts')).retry],
+  ['queue', async (): Promise<Command> => (await import('./commands/queue.ts')).queue],
   ['share', async (): Promise<Command> => (await import('./commands/share.ts')).share],
   ['audit', async (): Promise<Command> => (await import('./commands/audit.ts')).audit],
   ['endpoint', async (): Promise<Command> => (await import('./commands/endpoint.ts')).endpoint],
