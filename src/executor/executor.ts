@@ -30,6 +30,32 @@ export interface ExecutorHost {
   log(text: string, about?: LogAbout): void;
 }
 
+/** A pod of a batch: when it started, until when it is known to have run, and what it requested. */
+export interface PodRun {
+  readonly uid: string;
+  readonly batch: string;
+  readonly from: number;
+  readonly until: number;
+  readonly cpus: number;
+  readonly gpus: number;
+}
+
+/** What users and queues may have of the cluster. */
+export interface PodShares {
+  /** Returns the Kueue LocalQueue of a batch that names none itself. */
+  localQueue(batch: string): string | undefined;
+  /**
+   * Returns how many pods a batch may have in all; undefined if nothing limits that. `pods`: those that all batches have,
+   * and could have.
+   */
+  allowed(
+    batch: string,
+    pods: ReadonlyMap<string, { readonly has: number; readonly wants: number }>,
+  ): { readonly pods: number; readonly text: string } | undefined;
+  /** Records what pods used so far. */
+  record(pods: readonly PodRun[]): Promise<void>;
+}
+
 /** Further services for an executor whose workers run on other machines and outlive the server. */
 export interface ClusterHost extends ExecutorHost {
   /** Returns the enrollment token for pods of a batch that each get a single rollout. */
@@ -42,6 +68,8 @@ export interface ClusterHost extends ExecutorHost {
   hasEnded(batch: string): Promise<boolean>;
   /** Returns true at exactly one server of the store at a time. */
   elect(role: string): Promise<boolean>;
+  /** Absent: nothing is shared. */
+  readonly shares?: PodShares;
 }
 
 export interface Executor {

@@ -36,6 +36,7 @@ import type { Programs } from './routes/programs.ts';
 import { serverInfo } from './serverInfo.ts';
 import type { Services } from './services.ts';
 import { openShares } from './shares/open.ts';
+import { podShares } from './shares/podShares.ts';
 import { StoreHealth } from './storeHealth.ts';
 import { Counters } from './telemetry/counters.ts';
 import type { Collector } from './telemetry/otlp/collector.ts';
@@ -365,7 +366,13 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   }
   if (options.executor !== undefined)
     late.executor = options.executor(
-      executorHost({ services, hub, origins: options.advertise ?? [], listens: origin() }),
+      executorHost({
+        services,
+        hub,
+        origins: options.advertise ?? [],
+        listens: origin(),
+        shares: podShares({ shares, store, submissions }),
+      }),
     );
   if (options.readOnly !== true) {
     await opened.start();

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
+import { z } from 'zod';
 import { StudioError } from '../../src/common/errors.ts';
 import type { Submission } from '../../src/config/submission.ts';
 import type { WaitingBatch } from '../../src/protocol/shares.ts';
@@ -58,7 +59,7 @@ class Model implements AsyncDisposable {
       response.end('{"error": {"message": "too many requests"}}');
       return;
     }
-    const batch = String(body['model']);
+    const batch = z.string().parse(body['model']);
     this.accepted.set(batch, (this.accepted.get(batch) ?? 0) + 1);
     this.open.set(response, batch);
     response.once('close', () => this.open.delete(response));

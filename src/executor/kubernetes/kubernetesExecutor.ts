@@ -13,7 +13,7 @@ import type { Kind } from '../../kubernetes/access/kinds.ts';
 import type { Pod } from '../../kubernetes/access/objects.ts';
 import { type WatchOptions, watchList } from '../../kubernetes/access/watch.ts';
 import type { BatchRecord } from '../../store/store.ts';
-import type { Executor } from '../executor.ts';
+import type { Executor, PodRun } from '../executor.ts';
 import { requireNeeds } from '../needs.ts';
 import { BatchObjects, type BatchObjectsOptions, OF_BATCHES } from './batchObjects.ts';
 import { BatchPods } from './batchPods.ts';
@@ -38,6 +38,8 @@ const RETRY_MS = 15_000;
 const STUCK_EVERY_MS = 5_000;
 /** How often names on the network are resolved again. */
 const ADDRESSES_EVERY_MS = 60_000;
+/** How often it is recorded how long pods have run. */
+const RUNS_EVERY_MS = 60_000;
 /** Interval of probes; any response counts. */
 const PROBE_EVERY_MS = 5_000;
 const PROBE_RETRY_MS = 500;
@@ -82,6 +84,9 @@ export class KubernetesExecutor implements Executor {
         this.#runInBackground('reporting on its pods', options.host.recordInfra(batch, infra), batch),
       workers: (batch) => options.host.workers(batch),
       onPod: (batch, pod) => this.#learnImages(batch, pod),
+      ran: (run) => {
+        if (run !== undefined) this.#recordRuns([run]);
+      },
       ended: (batch, pod, end) => this.#podEnded(batch, pod, end),
     });
     this.#runInBackground('managing pods', this.#run());
@@ -119,6 +124,8 @@ export class KubernetesExecutor implements Executor {
         role: () => this.#role,
         ignoredRounds: this.#endedRounds.get(id) ?? 0,
         lastBadEnd: () => this.#pods.lastBadEnd(id),
+        allowed: () =>
+          this.#options.host.shares?.allowed(id, new Map([...this.#batches].map(([each, { pods }]) => [each, pods]))),
         signal: this.#end.signal,
       },
       record,
@@ -131,6 +138,19 @@ export class KubernetesExecutor implements Executor {
 
   troubles(): readonly string[] {
     return this.#installation?.troubles ?? [];
+  }
+
+  podsWait(batch: string): ReturnType<NonNullable<Executor['podsWait']>> {
+    const pods = this.#batches.get(batch);
+    if (pods === undefined || this.#role !== 'makes') return undefined;
+    const text = pods.wait === undefined ? this.#pods.waitOf(batch) : undefined;
+    return text === undefined ? pods.wait : { why: 'cluster', text };
+  }
+
+  #recordRuns(runs: readonly PodRun[]): void {
+    const { shares } = this.#options.host;
+    if (shares !== undefined && runs.length > 0)
+      this.#runInBackground('recording how long pods ran', shares.record(runs));
   }
 
   lackingValues(batch: string): readonly string[] {
@@ -200,9 +220,11 @@ export class KubernetesExecutor implements Executor {
       for (const [id, batch] of this.#batches)
         this.#runInBackground('allowing the addresses it names', batch.refreshNetwork(), id);
     }, ADDRESSES_EVERY_MS);
+    const runs = setInterval(() => this.#recordRuns(this.#pods.runs(Date.now())), RUNS_EVERY_MS);
     await Promise.all([this.#watchJobs(), this.#watchPods(), this.#watchEvents(), this.#probe()]);
     clearInterval(stuck);
     clearInterval(addresses);
+    clearInterval(runs);
   }
 
   #play(role: 'makes' | 'watches' | 'unready'): void {

@@ -37,7 +37,7 @@ export function waitOf(sources: WaitingSources, tracked: TrackedShare): WaitReas
     return {
       why: 'tokens',
       text:
-        `${capitalized(nameOf(tokens))} used ${count(shares.usage.hour((one) => one[tokens.kind] === tokens.name))} of ` +
+        `${limitName(tokens)} used ${count(shares.usage.hour((one) => one[tokens.kind] === tokens.name))} of ` +
         `${count(tokens.limit)} tokens in the last hour. Model calls continue as older ones pass out of it.`,
     };
   const rollouts = counts.queued === 0 ? undefined : shares.overRollouts(owner);
@@ -45,7 +45,7 @@ export function waitOf(sources: WaitingSources, tracked: TrackedShare): WaitReas
     return {
       why: 'rollouts',
       text:
-        `${capitalized(nameOf(rollouts))} may run ${plural(rollouts.limit, 'rollout')} at once. ` +
+        `${limitName(rollouts)} may run ${plural(rollouts.limit, 'rollout')} at once. ` +
         `${waitText(counts)} until others end.`,
     };
   const pods = counts.queued === 0 ? undefined : sources.podsWait(batch);
@@ -96,11 +96,8 @@ function waitText({ queued, running }: { readonly queued: number; readonly runni
   return `${count(queued)} of its rollouts ${queued === 1 ? 'waits' : 'wait'}`;
 }
 
-function nameOf({ kind, name }: { readonly kind: 'user' | 'queue'; readonly name: string }): string {
-  if (kind === 'queue') return `queue ${name}`;
-  return name === '' ? 'everybody with a client token' : name;
-}
-
-function capitalized(text: string): string {
-  return `${text[0]?.toUpperCase() ?? ''}${text.slice(1)}`;
+/** Returns whose limit it is, at the beginning of a sentence. */
+export function limitName({ kind, name }: { readonly kind: 'user' | 'queue'; readonly name: string }): string {
+  if (kind === 'queue') return `Queue ${name}`;
+  return name === '' ? 'Everybody with a client token' : name;
 }
