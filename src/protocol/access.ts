@@ -61,6 +61,7 @@ export const ROUTE_RIGHTS: Readonly<Record<string, Right | 'anyone'>> = {
   'GET /v1/batches/:batch/rollouts': 'read',
   'GET /v1/batches/:batch/groups': 'read',
   'GET /v1/batches/:batch/tokens': 'read',
+  'GET /v1/batches/:batch/hours': 'read',
   'GET /v1/groups': 'read',
   'GET /v1/rollouts/:rollout': 'read',
   'GET /v1/streams/:stream/events': 'read',

@@ -63,3 +63,9 @@ export const sharesReply = z.object({
   queues: z.array(z.string()),
 });
 export type SharesReply = z.infer<typeof sharesReply>;
+
+/** `GET /v1/batches/<id>/hours`: hours of GPUs and CPUs that the pods of a batch requested, by model. */
+export const batchHours = z.object({
+  models: z.array(z.object({ model: z.string(), gpu_hours: z.number().min(0), cpu_hours: z.number().min(0) })),
+});
+export type BatchHours = z.infer<typeof batchHours>;

@@ -7,7 +7,7 @@ import * as client from '../../protocol/client.ts';
 import { batchCommand, commandReply, rolloutCommand } from '../../protocol/commands.ts';
 import { endpointInfo, endpointList, setEndpoint } from '../../protocol/endpoints.ts';
 import * as groups from '../../protocol/groups.ts';
-import { sharesReply } from '../../protocol/shares.ts';
+import { batchHours, sharesReply } from '../../protocol/shares.ts';
 import { taskRecord } from '../../protocol/task.ts';
 import { rolloutRow } from '../../trace/summary.ts';
 
@@ -111,6 +111,10 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     reply: groups.groupPage,
   },
   'GET /v1/endpoints': { text: 'The state of model endpoints', reply: endpointList },
+  'GET /v1/batches/:batch/hours': {
+    text: 'Hours of GPUs and CPUs that the pods of a batch requested, by model',
+    reply: batchHours,
+  },
   'GET /v1/shares': {
     text: 'How the server divides what it has among users and queues, and why batches wait',
     reply: sharesReply,

@@ -1,6 +1,7 @@
 /** Prints how a server divides what it has, and which batches wait. */
 import { compact, percent } from '../../common/units.ts';
 import type { ShareRow, SharesReply, WaitingBatch } from '../../protocol/shares.ts';
+import type { PodHours } from '../podHours.ts';
 import { table } from './table.ts';
 
 const RIGHT = [1, 2, 3, 4, 5, 6, 7, 8, 9];
@@ -71,6 +72,17 @@ const WAITS: Readonly<Record<WaitingBatch['why'], string>> = {
 
 function ofLimit(value: number, limit: number | undefined, text: (value: number) => string): string {
   return limit === undefined ? text(value) : `${text(value)} of ${text(limit)}`;
+}
+
+/** Returns a line about what the pods of a batch used, as in a report. */
+export function podHoursText(models: PodHours): string {
+  const parts = models.map(({ model, gpu_hours: gpu, cpu_hours: cpu }) => {
+    const used = [gpu === 0 ? '' : `${hours(gpu)} GPU h`, cpu === 0 ? '' : `${hours(cpu)} CPU h`].filter(
+      (text) => text !== '',
+    );
+    return `${used.length === 0 ? 'nothing requested' : used.join(', ')} (${model})`;
+  });
+  return `pods       ${parts.join('; ')}`;
 }
 
 /** Formats hours: `0.05`, `1.5`, `120`; nothing for none. */

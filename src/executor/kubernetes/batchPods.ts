@@ -6,8 +6,8 @@ import { listText, plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
 import type { Submission } from '../../config/submission.ts';
 import { isQuota } from '../../kubernetes/access/kubeErrors.ts';
-import type { BatchRecord } from '../../store/store.ts';
 import type { Job } from '../../kubernetes/access/objects.ts';
+import type { BatchRecord } from '../../store/store.ts';
 import { attemptCount } from '../../trace/outcome.ts';
 import type { ClusterHost } from '../executor.ts';
 import { type BatchObjects, FOREIGN, type NewRound, ownerOf } from './batchObjects.ts';
@@ -87,7 +87,10 @@ export class BatchPods {
     if (this.#limited !== undefined) return { why: 'pods', text: this.#limited };
     const active = this.#options.rounds.active(this.id);
     if (active?.suspended !== true || active.released || this.#record.released) return undefined;
-    return { why: this.#submission.pods?.queue === undefined ? 'cluster' : 'queue', text: suspendedText(active, this.#submission.pods?.queue) };
+    return {
+      why: this.#submission.pods?.queue === undefined ? 'cluster' : 'queue',
+      text: suspendedText(active, this.#submission.pods?.queue),
+    };
   }
 
   #sizing(): PodSizing {
@@ -304,7 +307,11 @@ export class BatchPods {
     }
     this.#hasObjects = true;
     if (!active.suspended || active.released || this.#record.released) return;
-    await this.#reportOnce(`suspended ${active.name}`, 'suspended', suspendedText(active, this.#submission.pods?.queue));
+    await this.#reportOnce(
+      `suspended ${active.name}`,
+      'suspended',
+      suspendedText(active, this.#submission.pods?.queue),
+    );
   }
 
   /**

@@ -231,7 +231,7 @@ describe('BatchPods', () => {
     assert.deepEqual(pods.pods, { has: 0, wants: 2 });
     allow({ pods: 1, text: 'ann may have 2 pods at once.' });
     assert.deepEqual(await look({}), ['create 1 of 1x4']);
-    assert.deepEqual([pods.wait?.why, pods.pods], ['pods', { has: 1, wants: 2 }]);
+    assert.deepEqual([pods.wait.why, pods.pods], ['pods', { has: 1, wants: 2 }]);
     assert.deepEqual(await look({ queued: 4, running: 4 }), []);
     allow({ pods: 2, text: 'ann may have 2 pods at once.' });
     assert.deepEqual(await look({ queued: 4, running: 4 }), ['resize 1 to 2 of 2']);
