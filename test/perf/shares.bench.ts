@@ -47,7 +47,9 @@ async function run(server: TestServer): Promise<{ parts: Part[]; samples: number
   const { pid } = server.file;
   try {
     for (let pod = 0; pod < PODS; pod++) {
-      const { token, name, times } = parts[pod % parts.length] ?? (await Promise.reject(new Error('no part')));
+      const part = parts[pod % parts.length];
+      if (part === undefined) throw new Error('there are no parts');
+      const { token, name, times } = part;
       started.push(await SimulatedPod.start(server.url, token, `${name}-${pod}`, SHAPE, times, pod + 1, failed.reject));
       await sleep(1_000 / STARTS_PER_SECOND);
     }
