@@ -45,8 +45,8 @@ export interface PodShares {
   /** Returns the Kueue LocalQueue of a batch that names none itself. */
   localQueue(batch: string): string | undefined;
   /**
-   * Returns how many pods a batch may have in all; undefined if nothing limits that. `pods`: those that all batches have,
-   * and could have.
+   * Returns how many pods a batch may have in all; undefined if nothing limits that. `pods`: those that all batches
+   * have, and could have.
    */
   allowed(
     batch: string,

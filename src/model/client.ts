@@ -7,7 +7,6 @@ import { DEFAULTS } from '../config/defaults.ts';
 import type { SubmittedModel } from '../config/submission.ts';
 import type { ModelCallContext, ModelClient, ModelReply, ModelRequest } from '../rollout/ports.ts';
 import { ClassedError } from '../trace/classedError.ts';
-import type { WaitReason } from '../trace/schema.ts';
 import type { CallResult } from './call.ts';
 import { callOnce, wholeReplyMs } from './call.ts';
 import type { Dialect } from './chat/dialect.ts';
@@ -20,6 +19,7 @@ import { failureOf } from './http/failures.ts';
 import { finalError } from './http/finalError.ts';
 import type { Permit, PermitGate } from './permits.ts';
 import type { Replicas } from './replicas.ts';
+import { WaitTimes } from './waitTimes.ts';
 
 /** The state of an endpoint, for the server's back-pressure. */
 export interface EndpointReport {
@@ -105,10 +105,9 @@ class Completion {
   #waitedMs = 0;
   #waiting = false;
   #unreadable = 0;
-  /** Time that it waited for the end of pauses so far, and requests that they aborted. */
-  #pausedMs = 0;
-  /** Time that the server held it back so far, by reason. */
-  readonly #yielded = new Map<WaitReason, number>();
+  /** Time that it waited for the end of pauses and for others so far. */
+  readonly #waits: WaitTimes;
+  /** Requests that pauses aborted. */
   #aborted = 0;
   #lastFailure = '';
   /** The last failed try, reported once the wait before the next one is known. */
@@ -124,6 +123,7 @@ class Completion {
     this.#model = model;
     this.#endpoints = endpoints;
     this.#deps = deps;
+    this.#waits = new WaitTimes(deps.gate, endpoints);
     this.#request = request;
     this.#context = context;
   }
@@ -173,15 +173,11 @@ class Completion {
       ...reply,
       retries: this.#retries,
       ...(from === undefined && to === undefined ? {} : { weights: { from, to } }),
-      ...this.#yieldedTime(),
-      ...(this.#pausedMs === 0 && this.#aborted === 0 ? {} : { pause: { ms: this.#pausedMs, aborted: this.#aborted } }),
+      ...this.#waits.yielded(),
+      ...(this.#waits.pausedMs === 0 && this.#aborted === 0
+        ? {}
+        : { pause: { ms: this.#waits.pausedMs, aborted: this.#aborted } }),
     };
-  }
-
-  #yieldedTime(): Pick<ModelReply, 'yielded'> {
-    const [longest] = [...this.#yielded].sort(([, a], [, b]) => b - a);
-    if (longest === undefined) return {};
-    return { yielded: { ms: [...this.#yielded.values()].reduce((sum, ms) => sum + ms, 0), to: longest[0] } };
   }
 
   async #call(permit: Permit): Promise<CallResult> {
@@ -300,7 +296,7 @@ class Completion {
     this.#wait(true);
     const ms = Math.min(Math.max(backoff, retryAfter), this.#leftMs());
     await sleep(ms, this.#context.signal);
-    if (!this.#paused()) this.#waitedMs += ms;
+    if (!this.#waits.paused()) this.#waitedMs += ms;
     if (this.#leftMs() <= 0) throw this.#noResponseError(endpoint);
   }
 
@@ -327,21 +323,13 @@ class Completion {
     const onAbort = (): void => wait.abort(this.#context.signal.reason);
     this.#context.signal.addEventListener('abort', onAbort, { once: true });
     if (this.#context.signal.aborted) onAbort();
-    let since = performance.now();
-    let why = this.#waitsFor();
-    const onPauses = (): void => {
-      const now = performance.now();
-      if (why === 'pause') this.#pausedMs += now - since;
-      else if (why !== undefined) this.#yielded.set(why, (this.#yielded.get(why) ?? 0) + now - since);
-      since = now;
-      why = this.#waitsFor();
-    };
+    const onPauses = this.#waits.begin();
     const unwatch = gate.watchPauses(onPauses);
     // The wait for a free place at a busy endpoint is unlimited, as is that for the end of a pause; the wait for a
     // failed one is limited.
     const every = Math.min(WATCH_MS, this.#leftMs());
     const watch = setInterval(() => {
-      if (!this.#troubled() || this.#waitsFor() !== undefined) return;
+      if (!this.#troubled() || this.#waits.reason() !== undefined) return;
       this.#waitedMs += every;
       if (this.#leftMs() <= 0) wait.abort();
     }, every);
@@ -367,18 +355,6 @@ class Completion {
 
   #troubled(): boolean {
     return this.#endpoints().every((endpoint) => this.#deps.gate.troubled(endpoint));
-  }
-
-  /** Returns what it waits for, other than the endpoints themselves: the end of a pause, or others. */
-  #waitsFor(): 'pause' | WaitReason | undefined {
-    if (this.#paused()) return 'pause';
-    const yields = this.#endpoints().map((endpoint) => this.#deps.gate.yields(endpoint));
-    return yields.every((reason) => reason !== undefined) ? yields[0] : undefined;
-  }
-
-  /** Whether it waits for the end of a pause: one of the endpoints is paused. */
-  #paused(): boolean {
-    return this.#endpoints().some((endpoint) => this.#deps.gate.paused(endpoint));
   }
 
   #leftMs(): number {

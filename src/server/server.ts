@@ -5,16 +5,12 @@ import { newId } from '../common/ids.ts';
 import type { Log } from '../common/log.ts';
 import { PRODUCT } from '../common/product.ts';
 import { publicUrl } from '../common/redaction/hidable.ts';
-import type { SharesFile } from '../config/schema/sharesFile.ts';
-import type { ClusterHost, Executor } from '../executor/executor.ts';
-import type { ReplicaSource } from '../protocol/replicas.ts';
+import type { Executor } from '../executor/executor.ts';
 import { readOnlyError } from '../store/sqlite/readOnlySqlite.ts';
-import type { Store } from '../store/store.ts';
 import { OPERATOR } from './access/caller.ts';
 import { Guard } from './access/guard.ts';
-import { Logins, type Reviewer } from './access/logins.ts';
-import type { OriginRules } from './access/origins.ts';
-import { type ClientTokens, Tokens } from './access/tokens.ts';
+import { Logins } from './access/logins.ts';
+import { Tokens } from './access/tokens.ts';
 import type { UserSession } from './access/userSession.ts';
 import { Secrets } from './batches/secrets.ts';
 import { Submissions } from './batches/submissions.ts';
@@ -27,19 +23,18 @@ import { EndpointControl } from './endpoints/control.ts';
 import { executorHost } from './executorHost.ts';
 import { BatchGroups } from './groups/batchGroups.ts';
 import { Router } from './http/router.ts';
-import { Listener, type Mount, type SecurePort } from './listener.ts';
+import { Listener } from './listener.ts';
 import { BackPressure } from './pressure/backPressure.ts';
 import { drain } from './process/drain.ts';
 import { Idle } from './process/idle.ts';
 import { allRoutes } from './routes/all.ts';
-import type { Programs } from './routes/programs.ts';
 import { serverInfo } from './serverInfo.ts';
+import type { RolloutServerOptions } from './serverOptions.ts';
 import type { Services } from './services.ts';
 import { openShares } from './shares/open.ts';
 import { podShares } from './shares/podShares.ts';
 import { StoreHealth } from './storeHealth.ts';
 import { Counters } from './telemetry/counters.ts';
-import type { Collector } from './telemetry/otlp/collector.ts';
 import { openTraceExport } from './telemetry/otlp/open.ts';
 import { Scrape } from './telemetry/scrape.ts';
 import { BlobQuota } from './workers/blobQuota.ts';
@@ -53,49 +48,6 @@ import { endTampered } from './workers/tampering.ts';
 
 /** How long a trainer may be silent before a server without work ends. */
 const TRAINER_MS = 60 * 60 * 1_000;
-
-interface RolloutServerOptions {
-  readonly store: Store;
-  /** Folder for secrets. */
-  readonly secretsFolder: string;
-  readonly listen: { readonly host: string; readonly port: number };
-  /** A port for TLS besides that one. */
-  readonly secure?: SecurePort | undefined;
-  readonly origins: Omit<OriginRules, 'host'>;
-  /** Asks the cluster for its users. undefined: only client tokens. */
-  readonly reviewer?: Reviewer | undefined;
-  /** Client tokens; new ones are created by default. */
-  readonly tokens?: ClientTokens;
-  /**
-   * Origins at which workers reach this server, if not where it listens, or another server of the same store.
-   */
-  readonly advertise?: readonly string[];
-  /** 0: the server never ends on its own. */
-  readonly idleMs: number;
-  readonly executor: ((host: ClusterHost) => Executor) | undefined;
-  /** Whether the store is only read: nothing in it continues. */
-  readonly readOnly?: boolean;
-  /** How it divides what it has among users and queues; equally among users by default. */
-  readonly shares?: SharesFile;
-  /** Source of the replicas behind endpoints. */
-  readonly replicas?: ReplicaSource;
-  readonly mounts: readonly Mount[];
-  /** The programs that workers on other machines run. */
-  readonly programs?: Programs;
-  /** Folder of the pages for browsers. */
-  readonly pages: string;
-  /** Path of the demo model's metrics among the mounts. */
-  readonly demoMetrics: string | undefined;
-  readonly log: Log;
-  /** Bytes of blobs that workers may store for each rollout; any number by default. */
-  readonly rolloutBytes?: number;
-  /** Who may read `/metrics`; `token` by default. */
-  readonly metrics?: 'token' | 'open';
-  /** The collector that receives finished rollouts as traces, and the service name to report. */
-  readonly traces?: { readonly collector: Collector; readonly service: string };
-  /** Called when the idle time is over. */
-  readonly idle: () => void;
-}
 
 interface RolloutServer {
   /** Address at which this machine reaches the server. */

@@ -114,8 +114,8 @@ function submissionFor(model: Model, name: string, changes: Partial<Submission> 
 const yes = (count: number) => tasks(count).map((task) => ({ ...task, answer: 'yes' }));
 
 /**
- * Lets the endpoint refuse some calls, so that its limit is known: it falls, and then grows by one a round, which leaves
- * it below what all could use.
+ * Lets the endpoint refuse some calls, so that its limit is known: it falls, and then grows by one a round, which
+ * leaves it below what all could use.
  */
 async function limited(server: TestServer, model: Model): Promise<void> {
   model.capacity = 12;

@@ -159,7 +159,7 @@ export const run: Command = {
 };
 
 /**
- * Returns what the batch will not get now. A server that cannot say it, such as an older one, stops no launch. The tasks
+ * Returns what the batch will not get now. A server that cannot say it, such as an older one, stops no launch. Tasks
  * are counted only where it matters.
  */
 async function noticeOf(

@@ -1,6 +1,5 @@
 /** Makes sure that a batch has a Job while it has rollouts to run. */
 
-import { z } from 'zod';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { listText, plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
@@ -8,9 +7,9 @@ import type { Submission } from '../../config/submission.ts';
 import { isQuota } from '../../kubernetes/access/kubeErrors.ts';
 import type { Job } from '../../kubernetes/access/objects.ts';
 import type { BatchRecord } from '../../store/store.ts';
-import { attemptCount } from '../../trace/outcome.ts';
 import type { ClusterHost } from '../executor.ts';
-import { type BatchObjects, FOREIGN, type NewRound, ownerOf } from './batchObjects.ts';
+import { type BatchObjects, type NewRound, ownerOf } from './batchObjects.ts';
+import { isForeign, missingValues, settledOf, suspendedText, suspension, withQueue } from './batchPodsState.ts';
 import { type NextRound, nextRound, type Round } from './jobRounds.ts';
 import type { Rounds } from './rounds.ts';
 import { type PodSizing, podSizing, resized } from './sizing.ts';
@@ -68,10 +67,8 @@ export class BatchPods {
     this.#submission = this.#queued(submission);
   }
 
-  /** Returns the submission with the queue of the cluster that its batch uses. */
   #queued(submission: Submission): Submission {
-    const { queue = this.#options.host.shares?.localQueue(this.id) } = submission.pods ?? {};
-    return queue === undefined ? submission : { ...submission, pods: { ...submission.pods, queue } };
+    return withQueue(submission, this.#options.host.shares?.localQueue(this.id));
   }
 
   /** Pods that it has, or is getting, and those that it could have. */
@@ -86,11 +83,7 @@ export class BatchPods {
   get wait(): { readonly why: 'pods' | 'cluster' | 'queue'; readonly text: string } | undefined {
     if (this.#limited !== undefined) return { why: 'pods', text: this.#limited };
     const active = this.#options.rounds.active(this.id);
-    if (active?.suspended !== true || active.released || this.#record.released) return undefined;
-    return {
-      why: this.#submission.pods?.queue === undefined ? 'cluster' : 'queue',
-      text: suspendedText(active, this.#submission.pods?.queue),
-    };
+    return this.#record.released ? undefined : suspension(active, this.#submission.pods?.queue);
   }
 
   #sizing(): PodSizing {
@@ -408,20 +401,4 @@ export class BatchPods {
     this.#reported.add(key);
     await this.#options.host.recordInfra(this.id, { what, text });
   }
-}
-
-function suspendedText({ name }: Round, queue: string | undefined): string {
-  return queue === undefined
-    ? `Job ${name} is suspended. No pod starts until it is resumed.`
-    : `Job ${name} is waiting for admission by the queue ${queue}.`;
-}
-
-const missingValues = z.looseObject({ missing: z.array(z.string()) });
-
-function isForeign(error: unknown): boolean {
-  return StudioError.is(error, 'conflict') && error.details?.['reason'] === FOREIGN;
-}
-
-function settledOf({ row: { counts } }: BatchRecord): number {
-  return attemptCount({ counts }) - counts.queued - counts.running - counts.held;
 }

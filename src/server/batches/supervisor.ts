@@ -27,18 +27,7 @@ import { recordRestart } from './restart.ts';
 import type { Secrets } from './secrets.ts';
 import { endSatisfied, hasStopRules, onlyWaits, reasonToStop } from './stopRules.ts';
 import type { Submissions } from './submissions.ts';
-
-/** The part of an executor that the supervisor uses. */
-interface WorkerSource {
-  /** Reports the state of a batch that has not ended. Called often. */
-  updateBatch(record: BatchRecord, submission: Submission): void;
-  /** Reports that a worker did not renew its lease. */
-  workerLost(batch: string, worker: string): void;
-  /** Reports that the batch has ended or was removed. */
-  removeBatch(batch: string): void;
-  /** Returns the values of `${env:…}` of a batch, if they are kept for its workers. */
-  secrets(batch: string): Promise<Record<string, string> | undefined>;
-}
+import type { WorkerSource } from './workerSource.ts';
 
 interface SupervisorOptions {
   readonly store: Store;

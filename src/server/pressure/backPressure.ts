@@ -11,7 +11,8 @@ import type { ServerInfo } from '../../protocol/client.ts';
 import type { Replica } from '../../protocol/replicas.ts';
 import type { WaitReason } from '../../trace/schema.ts';
 import type { EndpointWait } from '../shares/waiting.ts';
-import { EndpointLimit, type EngineLoad, START_PERMITS } from './limit.ts';
+import type { DividedSession, Endpoint, Use } from './endpointState.ts';
+import { EndpointLimit, START_PERMITS } from './limit.ts';
 import { metricsUrl } from './metrics.ts';
 import type { BackPressureOptions, BatchShare, Caller, EndpointReport, SessionPermits } from './options.ts';
 import { EndpointOutage } from './outage.ts';
@@ -19,39 +20,6 @@ import { type ReplicaChange, ReplicaSets } from './replicas.ts';
 import { RolloutRooms } from './rooms.ts';
 import { type ScrapedMetrics, Scraper } from './scraper.ts';
 import { dividePermits } from './shares.ts';
-
-interface Endpoint {
-  readonly name: string;
-  /** What people see. */
-  readonly label: string;
-  readonly limit: EndpointLimit;
-  readonly batches: Set<string>;
-  load: EngineLoad | undefined;
-  text: string | undefined;
-  readonly outage: EndpointOutage;
-  /** Permits when they were last sent. */
-  sentPermits: number;
-  timer: NodeJS.Timeout | undefined;
-  /** Why sessions that could call it had no permits, when they were last divided, by batch. */
-  waits: ReadonlyMap<string, WaitReason>;
-  /** Rollouts that could call it, as last computed. */
-  demand: { readonly at: number; readonly rollouts: number } | undefined;
-}
-
-interface DividedSession {
-  readonly permits: Record<string, number>;
-  readonly waits: Record<string, WaitReason>;
-}
-
-/** The endpoints a batch calls, by the names in its configuration. */
-interface Use {
-  readonly agent: readonly string[];
-  readonly others: readonly string[];
-  /** Concurrent rollouts, if the batch sets a number. */
-  readonly width: number | undefined;
-  /** Number of endpoints over which its rollouts are spread. */
-  spread: number;
-}
 
 const MIN_CHANGE = 0.25;
 const NONE_READY = 'none of its pods are ready';

@@ -35,8 +35,8 @@ export class RolloutRooms {
   }
 
   /**
-   * Returns how many more rollouts of a batch may start at endpoints, which it shares with other batches by priority and
-   * weight.
+   * Returns how many more rollouts of a batch may start at endpoints, which it shares with other batches by priority
+   * and weight.
    */
   room(batch: string, endpoints: ReadonlySet<string>): number {
     const { endpoint: find, spread, shareOf } = this.#options;

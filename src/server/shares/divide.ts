@@ -89,8 +89,8 @@ export function divideByOwner(amount: number, claims: readonly Claim[]): OwnerSh
 }
 
 /**
- * Rounds parts to whole numbers that add up to their sum. In the long run of `turns`, each gets exactly its part, and in
- * every turn less than one more or less, which holds for neighbors together, too.
+ * Rounds parts to whole numbers that add up to their sum. In the long run of `turns`, each gets exactly its part, and
+ * in every turn less than one more or less, which holds for neighbors together, too.
  */
 export function roundParts(parts: readonly number[], turn: number): number[] {
   // Systematic sampling: the same offset for all sums, and offsets that fill the unit interval evenly.

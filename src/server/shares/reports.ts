@@ -1,5 +1,6 @@
 /**
- * Records in the stream of a batch that it waits, and why: after some seconds, and the same reason not again for a while.
+ * Records in the stream of a batch that it waits, and why: after some seconds, and the same reason not again for a
+ * while.
  */
 import { errorText } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';

@@ -163,8 +163,8 @@ export class Shares {
   }
 
   /**
-   * Returns how many pods each batch may have in all, which is no less than it has. `pods`: those that batches have, and
-   * could have.
+   * Returns how many pods each batch may have in all, which is no less than it has. `pods`: those that batches have,
+   * and could have.
    */
   pods(pods: ReadonlyMap<string, { readonly has: number; readonly wants: number }>): Map<string, number> {
     const allowed = new Map<string, number>();

@@ -61,7 +61,7 @@ export class SimulatedPod {
   /** As named by the first permits. */
   #endpoint: string | undefined;
   #granted = 0;
-  /** With permits: how many calls it may run, those that run, those that wait, and the most of both since the last beat. */
+  /** With permits: how many calls it may run, those that run and wait, and the most of both since the last beat. */
   #limit = 0;
   #calling = 0;
   readonly #waiting: Running[] = [];
