@@ -31,6 +31,7 @@ const LOADERS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['resume', async (): Promise<Command> => (await import('./commands/control.ts')).resume],
   ['retry', async (): Promise<Command> => (await import('./commands/control.ts')).retry],
   ['pods', async (): Promise<Command> => (await import('./commands/pods.ts')).pods],
+  ['queue', async (): Promise<Command> => (await import('./commands/queue.ts')).queue],
   ['share', async (): Promise<Command> => (await import('./commands/share.ts')).share],
   ['audit', async (): Promise<Command> => (await import('./commands/audit.ts')).audit],
   ['endpoint', async (): Promise<Command> => (await import('./commands/endpoint.ts')).endpoint],

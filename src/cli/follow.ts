@@ -3,6 +3,7 @@
 import { BatchEnd } from '../client/batchEnd.ts';
 import { readSubmission, reportInput } from '../client/commands/reportInput.ts';
 import type { Connection } from '../client/connect.ts';
+import { podHours } from '../client/podHours.ts';
 import { subscribe } from '../client/subscribe.ts';
 import { StudioError } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
@@ -122,9 +123,10 @@ async function printedReport(
   rows: ReadonlyMap<string, RolloutRow>,
   bars: readonly Bar[],
 ): Promise<Outcome> {
-  const [fork, rescored] = await Promise.all([
+  const [fork, rescored, hours] = await Promise.all([
     forkRates(api, row, rows.values()),
     rescoredChanges(api, row, rows.values()),
+    podHours(api, row.batch),
   ]);
   return printReport(
     context,
@@ -138,7 +140,7 @@ async function printedReport(
       ),
     ),
     bars,
-    { fork, rescored, placed },
+    { fork, rescored, hours, placed },
   );
 }
 

@@ -1,6 +1,9 @@
 /** Prints reports and checks them against thresholds. */
+
+import type { PodHours } from '../client/podHours.ts';
 import { forkText } from '../client/text/forkText.ts';
 import { comparisonText, reportText } from '../client/text/reportText.ts';
+import { podHoursText } from '../client/text/sharesText.ts';
 import { changesText } from '../client/text/verdictText.ts';
 import { type Bar, reaches } from '../trace/statistics/bar.ts';
 import type { ForkRates } from '../trace/statistics/forkRates.ts';
@@ -14,6 +17,8 @@ interface ReportExtras {
   readonly fork?: ForkRates | undefined;
   /** How the verdicts of a batch compare with the rewards that they judge again. */
   readonly rescored?: VerdictChanges | undefined;
+  /** What its pods used. */
+  readonly hours?: PodHours | undefined;
   /** The held attempts, as text; '' if there are none. */
   readonly held?: string;
   /** See `Connection.placed`. */
@@ -25,7 +30,7 @@ export function printReport(
   context: Context,
   report: Report,
   bars: readonly Bar[],
-  { comparison, fork, rescored, held = '', placed = context.placed }: ReportExtras = {},
+  { comparison, fork, rescored, hours, held = '', placed = context.placed }: ReportExtras = {},
 ): 0 | 1 {
   const incidents = report.incidents.map((one) => ({ ...one, text: placed(one.text) }));
   const results = bars.map((bar) => reaches(report, bar));
@@ -36,9 +41,11 @@ export function printReport(
       ...(comparison === undefined ? {} : { baseline: comparison }),
       ...(fork === undefined ? {} : { fork }),
       ...(rescored === undefined ? {} : { rescored }),
+      ...(hours === undefined ? {} : { pods: hours }),
     });
   else {
     context.print(reportText({ ...report, incidents }, context.terminal.width));
+    if (hours !== undefined) context.print(podHoursText(hours));
     if (held !== '') context.print(`\n${held}`);
     if (fork !== undefined) context.print(`\n${forkText(fork)}`);
     if (rescored !== undefined) context.print(`\n${changesText(rescored)}`);

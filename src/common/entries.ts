@@ -32,6 +32,8 @@ function optionsWith(space: string): readonly string[] {
  * arena is some 20 MB less in server and worker, for no more CPU.
  */
 export const LONG_RUNNING_ENV = { MALLOC_ARENA_MAX: '1' } as const;
+/** The environment variable of a server with the content of the file of `--shares`, as JSON. */
+export const SHARES_VARIABLE = 'ROLLOUT_SHARES';
 /**
  * For `v8.setFlagsFromString` in the same processes: the old space is collected when it has grown by this share over
  * its live objects. Marking them was the largest item of a worker's CPU at 40 %; at these shares, both processes

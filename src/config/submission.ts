@@ -166,6 +166,8 @@ export const submission = z.object({
   retry: z.object({ infrastructure: z.number().int() }),
   order: z.enum(['breadth', 'depth']),
   priority: z.number().int(),
+  /** A queue of the server whose share it uses. */
+  queue: z.string().optional(),
   concurrency: z.union([z.literal('auto'), z.number().int().min(1)]),
   hold_limit_seconds: z.number(),
   /** Absent in submissions of older versions, whose programs run in a sandbox where there is one, like all others. */

@@ -125,6 +125,7 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
     retry: file.retry,
     order: file.order,
     priority: file.priority,
+    ...(file.queue === undefined ? {} : { queue: file.queue }),
     concurrency: file.concurrency,
     hold_limit_seconds: file.hold_limit,
     sandbox: submittedSandbox(loaded, ports.files),

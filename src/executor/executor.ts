@@ -31,6 +31,32 @@ export interface ExecutorHost {
   log(text: string, about?: LogAbout): void;
 }
 
+/** A pod of a batch: when it started, until when it is known to have run, and what it requested. */
+export interface PodRun {
+  readonly uid: string;
+  readonly batch: string;
+  readonly from: number;
+  readonly until: number;
+  readonly cpus: number;
+  readonly gpus: number;
+}
+
+/** What users and queues may have of the cluster. */
+export interface PodShares {
+  /** Returns the Kueue LocalQueue of a batch that names none itself. */
+  localQueue(batch: string): string | undefined;
+  /**
+   * Returns how many pods a batch may have in all; undefined if nothing limits that. `pods`: those that all batches
+   * have, and could have.
+   */
+  allowed(
+    batch: string,
+    pods: ReadonlyMap<string, { readonly has: number; readonly wants: number }>,
+  ): { readonly pods: number; readonly text: string } | undefined;
+  /** Records what pods used so far. */
+  record(pods: readonly PodRun[]): Promise<void>;
+}
+
 /** Further services for an executor whose workers run on other machines and outlive the server. */
 export interface ClusterHost extends ExecutorHost {
   /** Returns the enrollment token for pods of a batch that each get a single rollout. */
@@ -43,6 +69,8 @@ export interface ClusterHost extends ExecutorHost {
   hasEnded(batch: string): Promise<boolean>;
   /** Returns true at exactly one server of the store at a time. */
   elect(role: string): Promise<boolean>;
+  /** Absent: nothing is shared. */
+  readonly shares?: PodShares;
 }
 
 export interface Executor {
@@ -60,6 +88,8 @@ export interface Executor {
   troubles?(): readonly string[];
   /** Returns the variables of `${env:…}` of a batch whose values are lost, so that no worker can start. */
   lackingValues?(batch: string): readonly string[];
+  /** Returns why a batch has no pods, or fewer than it could have. Absent where workers are no pods. */
+  podsWait?(batch: string): { readonly why: 'pods' | 'cluster' | 'queue'; readonly text: string } | undefined;
   /** Reports the state of a batch that has not ended. Called after each change; returns immediately. */
   updateBatch(record: BatchRecord, submission: Submission): void;
   /** Reports that a worker did not renew its lease. Its process may be alive and frozen. */

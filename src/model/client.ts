@@ -19,6 +19,7 @@ import { failureOf } from './http/failures.ts';
 import { finalError } from './http/finalError.ts';
 import type { Permit, PermitGate } from './permits.ts';
 import type { Replicas } from './replicas.ts';
+import { WaitTimes } from './waitTimes.ts';
 
 /** The state of an endpoint, for the server's back-pressure. */
 export interface EndpointReport {
@@ -104,8 +105,9 @@ class Completion {
   #waitedMs = 0;
   #waiting = false;
   #unreadable = 0;
-  /** Time that it waited for the end of pauses so far, and requests that they aborted. */
-  #pausedMs = 0;
+  /** Time that it waited for the end of pauses and for others so far. */
+  readonly #waits: WaitTimes;
+  /** Requests that pauses aborted. */
   #aborted = 0;
   #lastFailure = '';
   /** The last failed try, reported once the wait before the next one is known. */
@@ -121,6 +123,7 @@ class Completion {
     this.#model = model;
     this.#endpoints = endpoints;
     this.#deps = deps;
+    this.#waits = new WaitTimes(deps.gate, endpoints);
     this.#request = request;
     this.#context = context;
   }
@@ -170,7 +173,10 @@ class Completion {
       ...reply,
       retries: this.#retries,
       ...(from === undefined && to === undefined ? {} : { weights: { from, to } }),
-      ...(this.#pausedMs === 0 && this.#aborted === 0 ? {} : { pause: { ms: this.#pausedMs, aborted: this.#aborted } }),
+      ...this.#waits.yielded(),
+      ...(this.#waits.pausedMs === 0 && this.#aborted === 0
+        ? {}
+        : { pause: { ms: this.#waits.pausedMs, aborted: this.#aborted } }),
     };
   }
 
@@ -290,7 +296,7 @@ class Completion {
     this.#wait(true);
     const ms = Math.min(Math.max(backoff, retryAfter), this.#leftMs());
     await sleep(ms, this.#context.signal);
-    if (!this.#paused()) this.#waitedMs += ms;
+    if (!this.#waits.paused()) this.#waitedMs += ms;
     if (this.#leftMs() <= 0) throw this.#noResponseError(endpoint);
   }
 
@@ -317,17 +323,13 @@ class Completion {
     const onAbort = (): void => wait.abort(this.#context.signal.reason);
     this.#context.signal.addEventListener('abort', onAbort, { once: true });
     if (this.#context.signal.aborted) onAbort();
-    let pausedAt = this.#paused() ? performance.now() : undefined;
-    const onPauses = (): void => {
-      if (pausedAt !== undefined) this.#pausedMs += performance.now() - pausedAt;
-      pausedAt = this.#paused() ? performance.now() : undefined;
-    };
+    const onPauses = this.#waits.begin();
     const unwatch = gate.watchPauses(onPauses);
     // The wait for a free place at a busy endpoint is unlimited, as is that for the end of a pause; the wait for a
     // failed one is limited.
     const every = Math.min(WATCH_MS, this.#leftMs());
     const watch = setInterval(() => {
-      if (!this.#troubled() || this.#paused()) return;
+      if (!this.#troubled() || this.#waits.reason() !== undefined) return;
       this.#waitedMs += every;
       if (this.#leftMs() <= 0) wait.abort();
     }, every);
@@ -353,11 +355,6 @@ class Completion {
 
   #troubled(): boolean {
     return this.#endpoints().every((endpoint) => this.#deps.gate.troubled(endpoint));
-  }
-
-  /** Whether it waits for the end of a pause: one of the endpoints is paused. */
-  #paused(): boolean {
-    return this.#endpoints().some((endpoint) => this.#deps.gate.paused(endpoint));
   }
 
   #leftMs(): number {

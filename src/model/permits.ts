@@ -1,10 +1,11 @@
 /**
  * Limits how many calls of this worker an endpoint gets at once. The server sets the limit (it knows all workers and
  * the endpoint's load). Changes between two beats of the server are detected here: after a failure, one call at a time
- * tries the endpoint, and each that succeeds doubles how many may follow. During a pause that a trainer announced, no
- * call starts.
+ * tries the endpoint, and each that succeeds doubles how many may follow. During a pause that a trainer announced, and
+ * while the server gives an endpoint to others, no call starts.
  */
 import { cancelled } from '../common/abort.ts';
+import type { WaitReason } from '../trace/schema.ts';
 
 /** Delay before the first probe after a failure; doubled after each failed probe. */
 const FIRST_PROBE_MS = 100;
@@ -42,6 +43,8 @@ interface EndpointState {
   notBefore: number;
   timer: NodeJS.Timeout | undefined;
   pause: PauseMode | undefined;
+  /** Why others have the permits. */
+  yields: WaitReason | undefined;
   /** Calls that a pause may abort. */
   readonly running: Set<RunningCall>;
 }
@@ -80,6 +83,8 @@ export class PermitGate {
   /** Running calls, also to endpoints whose state was forgotten. */
   readonly #calls = new Map<string, number>();
   readonly #pauseWatchers = new Set<() => void>();
+  #running = 0;
+  #peak = 0;
   /** First come, first served. */
   readonly #waiters = new Set<Waiter>();
 
@@ -100,11 +105,23 @@ export class PermitGate {
     return this.#waiters.size;
   }
 
-  /** Sets the server's limits for this worker. An endpoint without an entry has no limit. */
-  setPermits(permits: Readonly<Record<string, number>>): void {
+  /**
+   * Sets the server's limits for this worker. An endpoint without an entry has no limit. `waits`: why there are none,
+   * for an endpoint that others may call.
+   */
+  setPermits(permits: Readonly<Record<string, number>>, waits: Readonly<Record<string, WaitReason>> = {}): void {
+    const before = [...this.#states].map(([endpoint, { yields }]) => [endpoint, yields] as const);
     for (const [endpoint, limit] of Object.entries(permits)) {
       const state = this.#state(endpoint);
       state.limit = limit;
+      state.yields = limit === 0 ? waits[endpoint] : undefined;
+    }
+    // Before calls that wait get permits.
+    if (before.some(([endpoint, yields]) => this.#states.get(endpoint)?.yields !== yields))
+      for (const changed of [...this.#pauseWatchers]) changed();
+    for (const [endpoint, limit] of Object.entries(permits)) {
+      const state = this.#state(endpoint);
+      if (state.yields !== undefined) continue;
       if (limit === 0 && state.ramp === undefined) {
         state.epoch++;
         state.ramp = 1;
@@ -130,7 +147,7 @@ export class PermitGate {
     this.#serveAll();
   }
 
-  /** Calls `changed` after each change of the pauses. Returns a function that ends this. */
+  /** Calls `changed` after each change of the pauses, or of what calls wait for. Returns a function that ends this. */
   watchPauses(changed: () => void): () => void {
     this.#pauseWatchers.add(changed);
     return () => {
@@ -143,6 +160,26 @@ export class PermitGate {
     return this.#pauseOf(endpoint) !== undefined;
   }
 
+  /** Returns why the server gives an endpoint to others. */
+  yields(endpoint: string): WaitReason | undefined {
+    return this.#states.get(endpoint)?.yields;
+  }
+
+  /** Returns the most calls at once that ran or waited since this was called last. */
+  takePeak(): number {
+    const peak = this.#peak;
+    this.#peak = this.#current();
+    return peak;
+  }
+
+  #current(): number {
+    return this.#waiters.size + this.#running;
+  }
+
+  #notePeak(): void {
+    this.#peak = Math.max(this.#peak, this.#current());
+  }
+
   /** Returns whether the endpoint failed and has not recovered. */
   troubled(endpoint: string): boolean {
     return this.#states.get(endpoint)?.ramp !== undefined;
@@ -150,13 +187,13 @@ export class PermitGate {
 
   /**
    * Returns a permit for the first endpoint that can be called now. Endpoints are in order of affinity; if a healthy
-   * one is at its limit, returns undefined to wait for it. Paused ones are passed over.
+   * one is at its limit, returns undefined to wait for it. Those that are paused, or others', are passed over.
    */
   tryAcquire(endpoints: readonly string[]): Permit | undefined {
     for (const endpoint of endpoints) {
       const state = this.#state(endpoint);
       if (this.#mayStart(state)) return this.#permit(endpoint, state);
-      if (state.ramp === undefined && state.pause === undefined) return undefined;
+      if (state.ramp === undefined && state.pause === undefined && state.yields === undefined) return undefined;
     }
     return undefined;
   }
@@ -190,6 +227,7 @@ export class PermitGate {
       };
       signal.addEventListener('abort', onAbort, { once: true });
       this.#waiters.add(waiter);
+      this.#notePeak();
       for (const endpoint of endpoints()) this.#arm(endpoint, this.#state(endpoint));
     });
   }
@@ -212,6 +250,7 @@ export class PermitGate {
         notBefore: 0,
         timer: undefined,
         pause: this.#pauseOf(endpoint),
+        yields: undefined,
         running: new Set(),
       };
       this.#states.set(endpoint, state);
@@ -225,7 +264,7 @@ export class PermitGate {
   }
 
   #mayStart(state: EndpointState): boolean {
-    if (state.pause !== undefined) return false;
+    if (state.pause !== undefined || state.yields !== undefined) return false;
     if (state.ramp === undefined) return state.inUse < state.limit;
     return (
       state.recovering < state.ramp &&
@@ -237,6 +276,8 @@ export class PermitGate {
   #permit(endpoint: string, state: EndpointState): Permit {
     const epoch = state.epoch;
     state.inUse++;
+    this.#running++;
+    this.#notePeak();
     if (state.ramp !== undefined) state.recovering++;
     const recovering = state.ramp !== undefined;
     let open = true;
@@ -279,6 +320,7 @@ export class PermitGate {
         if (!open) return;
         open = false;
         state.inUse--;
+        this.#running--;
         state.running.delete(call);
         this.#calls.set(endpoint, Math.max(0, (this.#calls.get(endpoint) ?? 0) - 1));
         if (this.paused(endpoint)) this.#onPausedCall();

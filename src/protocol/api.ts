@@ -43,7 +43,7 @@ import {
   tokenPage,
 } from './groups.ts';
 import { type PodList, type PodLogOptions, podList } from './pods.ts';
-import { type SharesReply, sharesReply } from './shares.ts';
+import { type BatchHours, batchHours, type SharesReply, sharesReply } from './shares.ts';
 import type { BlobBytes, ByteRange, Transport, WireReply } from './transport.ts';
 import type { Lineage } from './worker.ts';
 
@@ -73,6 +73,16 @@ export class Api {
   /** Returns the model endpoints that are in use or were announced, with their calls in flight. */
   async endpoints(signal?: AbortSignal): Promise<EndpointInfo[]> {
     return (await this.#json('GET', '/v1/endpoints', endpointList, undefined, signal)).endpoints;
+  }
+
+  /** Returns how the server divides what it has, and which batches wait. */
+  shares(signal?: AbortSignal): Promise<SharesReply> {
+    return this.#json('GET', '/v1/shares', sharesReply, undefined, signal);
+  }
+
+  /** Returns hours of GPUs and CPUs that the pods of a batch requested. */
+  hours(batch: string, signal?: AbortSignal): Promise<BatchHours> {
+    return this.#json('GET', `/v1/batches/${encodeURIComponent(batch)}/hours`, batchHours, undefined, signal);
   }
 
   /** Pauses or resumes an endpoint. Waits for its calls in flight if the state is `paused`. */

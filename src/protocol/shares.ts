@@ -1,12 +1,15 @@
 /** How a server divides what it has among users and queues, and why batches wait: `GET /v1/shares`. */
 import { z } from 'zod';
 
+/** The queue of batches that name none, where a server has queues. */
+export const DEFAULT_QUEUE = 'default';
+
 const count = z.number().int().min(0);
 
 /** One user or one queue that runs something, waits, or has a weight or limit of its own. */
 export const shareRow = z.object({
   kind: z.enum(['user', 'queue']),
-  /** The user's name, or the queue's. Empty: whoever launches with a client token and names no queue. */
+  /** The user's name, or the queue's. Empty, of a user: whoever launches with a client token. */
   name: z.string(),
   weight: z.number().positive(),
   /** Part of everything that those who can use something now are entitled to, 0 to 1. */
@@ -50,13 +53,19 @@ export const waitingBatch = z.object({
 export type WaitingBatch = z.infer<typeof waitingBatch>;
 
 export const sharesReply = z.object({
-  /** What is divided: users by default, or queues where the server has some. */
+  /** Whom things are divided among: users, and before them queues where the server has some. */
   rows: z.array(shareRow),
   /** Only batches that the caller may read. */
   waiting: z.array(waitingBatch),
-  /** What the caller may still start: what a launch shows before it starts. */
+  /** Which of the rows is the caller's, so that a launch can show what it may still start. */
   own: z.object({ kind: z.enum(['user', 'queue']), name: z.string() }).optional(),
   /** Names of the queues that a batch file may name. */
   queues: z.array(z.string()),
 });
 export type SharesReply = z.infer<typeof sharesReply>;
+
+/** `GET /v1/batches/<id>/hours`: hours of GPUs and CPUs that the pods of a batch requested, by model. */
+export const batchHours = z.object({
+  models: z.array(z.object({ model: z.string(), gpu_hours: z.number().min(0), cpu_hours: z.number().min(0) })),
+});
+export type BatchHours = z.infer<typeof batchHours>;

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { Json, JsonObject } from '../common/json.ts';
 import { forkEdit } from '../config/submission/forkEdit.ts';
-import type { TraceEvent } from '../trace/schema.ts';
+import { type TraceEvent, waitReason } from '../trace/schema.ts';
 import { breakpoint, controlVerb } from './commands.ts';
 import { announced, callsInFlight } from './endpoints.ts';
 import { groupSampling } from './groups.ts';
@@ -95,7 +95,14 @@ export const workerFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('delta'), rollout: z.string(), epoch: int, span: int, offset: int, text: z.string() }),
   z.object({
     type: z.literal('beat'),
-    load: z.object({ running: int, held: int, waiting: int, rss: int }),
+    load: z.object({
+      running: int,
+      held: int,
+      waiting: int,
+      rss: int,
+      /** Most model calls at once that ran or waited since the last beat. */
+      peak: int.min(0).optional(),
+    }),
     /** Sent once if the clock of its machine is too far ahead of the server's (negative: behind). */
     skew_ms: int.optional(),
   }),
@@ -159,6 +166,8 @@ export const serverToWorker = z.discriminatedUnion('type', [
     type: z.literal('beat'),
     clock: int,
     permits: z.record(z.string(), int),
+    /** Why this worker has no permits for an endpoint that others may call: its calls wait. */
+    waits: z.record(z.string(), waitReason).optional(),
     /** URLs to call instead of an endpoint in the submission: its replicas, while the server knows them. */
     replicas: z.record(z.string(), z.array(z.string())).optional(),
     announced,

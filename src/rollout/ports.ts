@@ -18,6 +18,7 @@ import type {
   Role,
   TraceEvent,
   Usage,
+  WaitReason,
   WorldOutcome,
 } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
@@ -100,6 +101,8 @@ export interface ModelReply {
   readonly weights?: { readonly from?: string | undefined; readonly to?: string | undefined };
   /** What pauses of the endpoint did to the call: how long it waited, and how many requests they aborted. */
   readonly pause?: { readonly ms: number; readonly aborted: number };
+  /** How long the server held the call back, in favor of others or of a limit, and why most of that time. */
+  readonly yielded?: { readonly ms: number; readonly to: WaitReason };
   /** The tokens that the engine sampled. If absent, `whyNot` says why. */
   readonly tokens?: {
     readonly prompt: readonly number[];

@@ -1,5 +1,5 @@
 /** What the server offers to its executor. */
-import type { ClusterHost } from '../executor/executor.ts';
+import type { ClusterHost, PodShares } from '../executor/executor.ts';
 import type { Store } from '../store/store.ts';
 import type { Services } from './services.ts';
 import type { Hub } from './workers/hub.ts';
@@ -12,6 +12,7 @@ export function executorHost(parts: {
   hub: Hub;
   origins: readonly string[];
   listens: string;
+  shares: PodShares;
 }): ClusterHost {
   const {
     services: { store, secrets, tokens, supervisor, leasing, log },
@@ -54,6 +55,7 @@ export function executorHost(parts: {
     },
     hasEnded: async (batch) => ((await store.batch(batch))?.row.state ?? 'ended') === 'ended',
     elect: (role) => store.elect(role),
+    shares: parts.shares,
     log,
   };
 }

@@ -5,15 +5,12 @@ import { newId } from '../common/ids.ts';
 import type { Log } from '../common/log.ts';
 import { PRODUCT } from '../common/product.ts';
 import { publicUrl } from '../common/redaction/hidable.ts';
-import type { ClusterHost, Executor } from '../executor/executor.ts';
-import type { ReplicaSource } from '../protocol/replicas.ts';
+import type { Executor } from '../executor/executor.ts';
 import { readOnlyError } from '../store/sqlite/readOnlySqlite.ts';
-import type { Store } from '../store/store.ts';
 import { OPERATOR } from './access/caller.ts';
 import { Guard } from './access/guard.ts';
-import { Logins, type Reviewer } from './access/logins.ts';
-import type { OriginRules } from './access/origins.ts';
-import { type ClientTokens, Tokens } from './access/tokens.ts';
+import { Logins } from './access/logins.ts';
+import { Tokens } from './access/tokens.ts';
 import type { UserSession } from './access/userSession.ts';
 import { Secrets } from './batches/secrets.ts';
 import { Submissions } from './batches/submissions.ts';
@@ -26,17 +23,18 @@ import { EndpointControl } from './endpoints/control.ts';
 import { executorHost } from './executorHost.ts';
 import { BatchGroups } from './groups/batchGroups.ts';
 import { Router } from './http/router.ts';
-import { Listener, type Mount, type SecurePort } from './listener.ts';
+import { Listener } from './listener.ts';
 import { BackPressure } from './pressure/backPressure.ts';
 import { drain } from './process/drain.ts';
 import { Idle } from './process/idle.ts';
 import { allRoutes } from './routes/all.ts';
-import type { Programs } from './routes/programs.ts';
 import { serverInfo } from './serverInfo.ts';
+import type { RolloutServerOptions } from './serverOptions.ts';
 import type { Services } from './services.ts';
+import { openShares } from './shares/open.ts';
+import { podShares } from './shares/podShares.ts';
 import { StoreHealth } from './storeHealth.ts';
 import { Counters } from './telemetry/counters.ts';
-import type { Collector } from './telemetry/otlp/collector.ts';
 import { openTraceExport } from './telemetry/otlp/open.ts';
 import { Scrape } from './telemetry/scrape.ts';
 import { BlobQuota } from './workers/blobQuota.ts';
@@ -50,47 +48,6 @@ import { endTampered } from './workers/tampering.ts';
 
 /** How long a trainer may be silent before a server without work ends. */
 const TRAINER_MS = 60 * 60 * 1_000;
-
-interface RolloutServerOptions {
-  readonly store: Store;
-  /** Folder for secrets. */
-  readonly secretsFolder: string;
-  readonly listen: { readonly host: string; readonly port: number };
-  /** A port for TLS besides that one. */
-  readonly secure?: SecurePort | undefined;
-  readonly origins: Omit<OriginRules, 'host'>;
-  /** Asks the cluster for its users. undefined: only client tokens. */
-  readonly reviewer?: Reviewer | undefined;
-  /** Client tokens; new ones are created by default. */
-  readonly tokens?: ClientTokens;
-  /**
-   * Origins at which workers reach this server, if not where it listens, or another server of the same store.
-   */
-  readonly advertise?: readonly string[];
-  /** 0: the server never ends on its own. */
-  readonly idleMs: number;
-  readonly executor: ((host: ClusterHost) => Executor) | undefined;
-  /** Whether the store is only read: nothing in it continues. */
-  readonly readOnly?: boolean;
-  /** Source of the replicas behind endpoints. */
-  readonly replicas?: ReplicaSource;
-  readonly mounts: readonly Mount[];
-  /** The programs that workers on other machines run. */
-  readonly programs?: Programs;
-  /** Folder of the pages for browsers. */
-  readonly pages: string;
-  /** Path of the demo model's metrics among the mounts. */
-  readonly demoMetrics: string | undefined;
-  readonly log: Log;
-  /** Bytes of blobs that workers may store for each rollout; any number by default. */
-  readonly rolloutBytes?: number;
-  /** Who may read `/metrics`; `token` by default. */
-  readonly metrics?: 'token' | 'open';
-  /** The collector that receives finished rollouts as traces, and the service name to report. */
-  readonly traces?: { readonly collector: Collector; readonly service: string };
-  /** Called when the idle time is over. */
-  readonly idle: () => void;
-}
 
 interface RolloutServer {
   /** Address at which this machine reaches the server. */
@@ -158,11 +115,22 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       );
   });
   const deltas: Deltas = new Deltas((rollout, on) => hub.watch(rollout, on));
+  const opened = openShares(options.shares ?? {}, {
+    store,
+    log,
+    hub: () => hub,
+    leasing: () => leasing,
+    supervisor: () => supervisor,
+    executor: () => late.executor,
+  });
+  const { shares } = opened;
   const pressure: BackPressure = new BackPressure({
     callers: () => hub.callers(),
     replicas: options.replicas,
     label: (endpoint) => secrets.line(publicUrl(endpoint)),
     announced: (endpoint, replica) => endpoints.about(endpoint, replica),
+    shareOf: (batch) => shares.shareOf(batch),
+    claims: () => shares.claims(),
     changed: () => {
       hub.permitsChanged();
       leasing.lookAtAll();
@@ -194,6 +162,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     counters,
     submission: (sha) => submissions.get(sha),
     room: (batch) => supervisor.room(batch),
+    shares,
     onGranted: (rollout) => {
       if (!deltas.watched(rollout)) return;
       deltas.restart(rollout);
@@ -208,6 +177,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     leasing,
     pressure,
     groups,
+    shares,
     submissions,
     secrets,
     log,
@@ -239,6 +209,8 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       const troubles = [...(late.executor?.troubles?.() ?? [])];
       return { ...(await serverInfo(store, startedAt, pressure)), ...(troubles.length === 0 ? {} : { troubles }) };
     },
+    shares: (caller) => opened.reply(caller),
+    requireQueue: (queue, user) => shares.settings.requireQueue(queue, user),
     draining: () => draining,
     trained: () => idle.keep(TRAINER_MS),
   };
@@ -331,6 +303,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     leasing.close();
     hub.close();
     returns.close();
+    opened.close();
     pressure.close();
     endpoints.close();
     changes.close();
@@ -346,9 +319,16 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   }
   if (options.executor !== undefined)
     late.executor = options.executor(
-      executorHost({ services, hub, origins: options.advertise ?? [], listens: origin() }),
+      executorHost({
+        services,
+        hub,
+        origins: options.advertise ?? [],
+        listens: origin(),
+        shares: podShares({ shares, store, submissions }),
+      }),
     );
   if (options.readOnly !== true) {
+    await opened.start();
     await supervisor.start(startedAt);
     await groups.start();
   }
@@ -377,6 +357,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       });
       await listener.close();
       closeParts();
+      if (options.readOnly !== true) await opened.flush();
       await store.close();
     },
   };

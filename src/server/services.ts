@@ -3,6 +3,7 @@
 import type { Log } from '../common/log.ts';
 import type { Executor } from '../executor/executor.ts';
 import type { ServerInfo } from '../protocol/client.ts';
+import type { SharesReply } from '../protocol/shares.ts';
 import type { Store } from '../store/store.ts';
 import type { Caller } from './access/caller.ts';
 import type { Tokens } from './access/tokens.ts';
@@ -36,6 +37,10 @@ export interface Services {
   /** See `Executor.lackingValues`. */
   readonly lackingValues: (batch: string) => readonly string[];
   readonly info: () => Promise<ServerInfo>;
+  /** Returns how the server divides what it has, as a caller may see it. */
+  readonly shares: (caller: Caller) => Promise<SharesReply>;
+  /** Throws if a new batch names a queue that does not exist, or that its user may not use. */
+  readonly requireQueue: (queue: string | undefined, user: string | undefined) => void;
   /** Whether the server is shutting down, so that clients and workers should use another one. */
   readonly draining: () => boolean;
   /** Handles a request of a trainer, which is silent while it learns: the server does not end for an hour. */

@@ -26,6 +26,7 @@ import * as sessions from './logic/sessions.ts';
 import { SqlSharing } from './logic/sharing.ts';
 import { addStoredBytes, storedBytes } from './logic/storedBytes.ts';
 import { addRescored, addTasks, findTask, listTasks } from './logic/tasks.ts';
+import { SqlUsage } from './logic/usage.ts';
 import { addVerdict } from './logic/verdicts.ts';
 import { debuggerLeft, type KeyPlace, secretKey, setDebugger } from './sql/meta.ts';
 import type { Sql } from './sql/sql.ts';
@@ -73,6 +74,7 @@ export class SqlStore implements Store {
   readonly endpoints: SqlEndpoints;
   readonly sharing: SqlSharing;
   readonly audit: SqlAudit;
+  readonly usage: SqlUsage;
   readonly #sql: Sql;
   readonly #collectable: CollectableBlobs;
   readonly #leaseMs: number;
@@ -89,6 +91,7 @@ export class SqlStore implements Store {
     this.endpoints = new SqlEndpoints(sql);
     this.sharing = new SqlSharing(sql);
     this.audit = new SqlAudit(sql, options.auditEntries);
+    this.usage = new SqlUsage(sql);
     this.#sql = sql;
     this.#key = options.key;
     this.#collectable = blobs;

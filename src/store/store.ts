@@ -16,6 +16,7 @@ import type { TaskRecord } from '../trace/task.ts';
 import type { AuditStore, Shared, SharingStore } from './accessStore.ts';
 import type { EndpointStore } from './endpointStore.ts';
 import type { GroupStore } from './groupStore.ts';
+import type { UsageStore } from './usageStore.ts';
 
 export interface Store extends GroupStore {
   readonly kind: 'sqlite' | 'postgres';
@@ -28,6 +29,8 @@ export interface Store extends GroupStore {
   readonly sharing: SharingStore;
   /** Who did what. */
   readonly audit: AuditStore;
+  /** What users and queues have used. */
+  readonly usage: UsageStore;
   /** Returns milliseconds since the epoch, by the database's clock. */
   now(): Promise<number>;
   /** Returns a key created once per store, which signs worker tokens: 32 random bytes in hex. */
@@ -246,6 +249,8 @@ export interface NewBatch {
   readonly adaptive?: { readonly least: number; readonly until: 'informative' | 'solved' };
   readonly order: 'breadth' | 'depth';
   readonly priority: number;
+  /** The queue of the server that it names. */
+  readonly queue?: string;
   /** Further tries after an `infrastructure` end. */
   readonly retries: number;
   readonly debug: boolean;

@@ -96,6 +96,10 @@ export type Effect = z.infer<typeof effect>;
 const recordedPlace = z.object({ rollout: z.string(), seq });
 export type RecordedPlace = z.infer<typeof recordedPlace>;
 /** `cut`: only in a fork, for a call that was open at the fork point. The fork repeats it. */
+/** Why a server gives a model endpoint to others than the one who waits for it. */
+export const waitReason = z.enum(['priority', 'share', 'tokens']);
+export type WaitReason = z.infer<typeof waitReason>;
+
 const callStatus = z.enum(['ok', 'error', 'cut']);
 
 export const usage = z.object({
@@ -213,6 +217,12 @@ const eventData = {
       /** How long it waited for the end of a pause of its endpoint, and how many requests a pause aborted. */
       paused_ms: ms.optional(),
       aborted: int.min(1).optional(),
+      /**
+       * How long the server held it back, and why most of that time: rollouts of a higher priority used the endpoint,
+       * others had their turn, or a limit on tokens was reached.
+       */
+      waited_ms: ms.optional(),
+      waited_for: waitReason.optional(),
       /** Version of the weights at the end, and when the request was sent, unless all are the same. */
       weights: z.string().optional(),
       weights_from: z.string().optional(),

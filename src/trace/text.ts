@@ -9,6 +9,7 @@ import type { Step } from './model/step.ts';
 import type { TrajectoryModel } from './model.ts';
 import { type Detail, OVERVIEW, WHOLE, writeEvent } from './text/events.ts';
 import { type Header, headerOf, writeHeader } from './text/header.ts';
+import { WAITED_FOR } from './text/labels.ts';
 import { Page, type PageOptions } from './text/page.ts';
 import { inline, sideUsageText, valueText } from './text/values.ts';
 
@@ -135,6 +136,9 @@ function factsOf(model: TrajectoryModel, step: Step, { full, named = false }: De
     end?.ms === undefined ? undefined : duration(end.ms),
     end?.queue_ms === undefined || end.queue_ms < 1 ? undefined : `${duration(end.queue_ms)} queued`,
     end?.paused_ms === undefined || end.paused_ms < 1 ? undefined : `${duration(end.paused_ms)} paused`,
+    end?.waited_ms === undefined || end.waited_ms < 1
+      ? undefined
+      : `${duration(end.waited_ms)} waiting${end.waited_for === undefined ? '' : ` (${WAITED_FOR[end.waited_for]})`}`,
     end?.usage === undefined
       ? undefined
       : `${compact(end.usage.input_tokens)} in, ${compact(end.usage.output_tokens)} out`,

@@ -187,7 +187,13 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       rollouts: () => pool.rollouts(),
       load: () => {
         calls.ifChanged();
-        return { running: slots.used, held: pool.held, waiting: gate.waiting, rss: process.memoryUsage.rss() };
+        return {
+          running: slots.used,
+          held: pool.held,
+          waiting: gate.waiting,
+          rss: process.memoryUsage.rss(),
+          peak: gate.takePeak(),
+        };
       },
       skew: () => clock.skew(),
       welcome: (frame, tripMs) => {

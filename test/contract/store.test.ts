@@ -22,6 +22,7 @@ import { sessionTests } from './store/sessions.ts';
 import { settlingTests } from './store/settling.ts';
 import type { Subject } from './store/suite.ts';
 import { taskCountTests } from './store/taskCounts.ts';
+import { usageTests } from './store/usage.ts';
 
 /** Less than that of a file, so that a test that hangs is named. */
 const TIMEOUT_MS = 8 * 60_000;
@@ -41,6 +42,7 @@ const SUITES = [
   endpointTests,
   blobTests,
   accessTests,
+  usageTests,
 ];
 
 describe('store contract: SQLite', { timeout: TIMEOUT_MS }, () => {

@@ -307,7 +307,8 @@ describe('SQLite store', () => {
     const database = openDatabase(path.join(place, 'store.db'), { readOnly: false });
     const groups = ['dataset_task', 'trainer_group', 'group_callback', 'task_count'];
     const access = ['batch_reader', 'blob_upload', 'audit'];
-    const tables = ['pod_rollout', 'blob_pack', 'endpoint', ...groups, ...access];
+    const usage = ['token_use', 'pod_use'];
+    const tables = ['pod_rollout', 'blob_pack', 'endpoint', ...groups, ...access, ...usage];
     for (const table of tables) database.exec(`DROP TABLE ${table}`);
     for (const column of ['pack', 'place']) database.exec(`ALTER TABLE blob DROP COLUMN ${column}`);
     for (const column of ['stored', 'origin']) database.exec(`ALTER TABLE rollout DROP COLUMN ${column}`);
@@ -341,6 +342,8 @@ describe('SQLite store', () => {
     );
     await upgraded.audit.add({ user: 'ann', what: 'launch', result: 'done' });
     assert.equal((await upgraded.audit.list({ limit: 9 })).length, 1);
+    await upgraded.usage.addTokens([{ at: await upgraded.now(), queue: '', user: 'ann', tokens: 5 }]);
+    assert.equal((await upgraded.usage.tokensSince(0))[0]?.tokens, 5);
     await upgraded.close();
   });
 

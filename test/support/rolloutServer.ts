@@ -26,8 +26,11 @@ export class TestStore {
   readonly #servers: TestServer[] = [];
 
   /** Starts a server and waits for its first line. It starts no workers unless `args` say so. */
-  async start(args: readonly string[] = ['--executor', 'none']): Promise<TestServer> {
-    return this.#started(new TestServer(this.folder, this.folder, args));
+  async start(
+    args: readonly string[] = ['--executor', 'none'],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<TestServer> {
+    return this.#started(new TestServer(this.folder, this.folder, args, env));
   }
 
   /** Starts a server of a PostgreSQL store as if on its own machine: it has its own user data folder. */

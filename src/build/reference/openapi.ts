@@ -8,6 +8,7 @@ import { batchCommand, commandReply, rolloutCommand } from '../../protocol/comma
 import { endpointInfo, endpointList, setEndpoint } from '../../protocol/endpoints.ts';
 import * as groups from '../../protocol/groups.ts';
 import { podList } from '../../protocol/pods.ts';
+import { batchHours, sharesReply } from '../../protocol/shares.ts';
 import { taskRecord } from '../../protocol/task.ts';
 import { rolloutRow } from '../../trace/summary.ts';
 
@@ -120,6 +121,14 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     reply: groups.groupPage,
   },
   'GET /v1/endpoints': { text: 'The state of model endpoints', reply: endpointList },
+  'GET /v1/batches/:batch/hours': {
+    text: 'Hours of GPUs and CPUs that the pods of a batch requested, by model',
+    reply: batchHours,
+  },
+  'GET /v1/shares': {
+    text: 'How the server divides what it has among users and queues, and why batches wait',
+    reply: sharesReply,
+  },
   'POST /v1/endpoints': {
     text: 'Pauses or resumes a model endpoint, and announces the version of its weights',
     body: setEndpoint,

@@ -1,5 +1,6 @@
 import { type BatchSnapshot, batchSnapshot } from '../../client/commands/batchSnapshot.ts';
 import { reportInput } from '../../client/commands/reportInput.ts';
+import { podHours } from '../../client/podHours.ts';
 import { resolveBatch } from '../../client/reference.ts';
 import { heldAttempts } from '../../client/text/batchText.ts';
 import { finish } from '../../common/piecewise.ts';
@@ -46,6 +47,7 @@ export const report: Command = {
     const against = textOption(commandLine, 'baseline');
     return printReport(context, makeReport(input), bars, {
       comparison: against === undefined ? undefined : compareReports(input, await inputOf(await read(against))),
+      hours: await podHours(api, snapshot.batch.batch, context.signal),
       held: heldAttempts(finish(attemptRows(snapshot.rows)), Date.now()),
       fork: await forkRates(api, snapshot.batch, input.rows, context.signal),
       rescored: await rescoredChanges(api, snapshot.batch, input.rows, context.signal),

@@ -2,14 +2,18 @@ import { z } from 'zod';
 import { diskFiles } from '../../client/disk.ts';
 import { type Launch, launch } from '../../client/launch.ts';
 import { launchHeld } from '../../client/launchHeld.ts';
+import { shareNotice } from '../../client/shareNotice.ts';
 import { submissionMeters } from '../../client/simulation/meters.ts';
 import { readBatch, sandboxMode } from '../../client/submitFile.ts';
 import { estimateText, partsText } from '../../client/text/estimateText.ts';
 import { StudioError } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
+import type { Estimate } from '../../config/estimate.ts';
 import { SANDBOX_MODES } from '../../config/schema/sandboxSection.ts';
 import { formatProblem } from '../../config/source/problem.ts';
 import { plannedParts } from '../../config/submission/mixPlan.ts';
+import type { Submission } from '../../config/submission.ts';
+import type { Api } from '../../protocol/api.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
 import { ENTRY } from '../../protocol/entry.ts';
 import { compileCondition } from '../../trace/query.ts';
@@ -30,6 +34,7 @@ import { targetOfFile } from '../targetOfFile.ts';
 
 /** Who holds an attempt. */
 const BY = 'rollout';
+const NOTICE_MS = 3_000;
 const idList = z.array(z.string());
 
 export const run: Command = {
@@ -138,6 +143,8 @@ export const run: Command = {
     }
     const group = groupsOf(forTrainer, section);
     const connection = await connecting;
+    const notice = debugged === undefined ? await noticeOf(connection.api, built.submission, estimate) : undefined;
+    if (notice !== undefined) context.log(notice);
     const batch = await (debugged === undefined
       ? launch(connection.api, { ...built, ...hold, ...group }, { signal: context.signal })
       : launchHeld(connection.api, built, debugged, heldBy ?? 'debugger', context.signal));
@@ -150,6 +157,29 @@ export const run: Command = {
     return followBatch(context, connection, batch, { bars });
   },
 };
+
+/**
+ * Returns what the batch will not get now. A server that cannot say it, such as an older one, stops no launch. Tasks
+ * are counted only where it matters.
+ */
+async function noticeOf(
+  api: Api,
+  { queue, concurrency }: Submission,
+  estimate: () => Promise<Pick<Estimate, 'attempts'>>,
+): Promise<string | undefined> {
+  try {
+    const shares = await api.shares(AbortSignal.timeout(NOTICE_MS));
+    if (shareNotice(shares, { queue, rollouts: Number.MAX_SAFE_INTEGER }) === undefined) return undefined;
+    const { attempts } = await estimate();
+    return shareNotice(shares, {
+      queue,
+      rollouts: concurrency === 'auto' ? attempts : Math.min(attempts, concurrency),
+    });
+  } catch (error) {
+    if (StudioError.is(error, 'config')) throw error; // of a task
+    return undefined;
+  }
+}
 
 /** Returns the launch options that hold an attempt. They must be set before the batch starts. */
 function holdOptions(entry: boolean, where: string | undefined, by = BY): Pick<Launch, 'debug' | 'breakpoints'> {

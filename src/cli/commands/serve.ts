@@ -3,14 +3,15 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { LOCAL } from '../../client/targets/local.ts';
-import { entryUrl, LONG_RUNNING_ENV, SERVER_OPTIONS } from '../../common/entries.ts';
+import { entryUrl, LONG_RUNNING_ENV, SERVER_OPTIONS, SHARES_VARIABLE } from '../../common/entries.ts';
 import { errorCodeOf, StudioError } from '../../common/errors.ts';
 import { type ReadyLine, readyLine } from '../../protocol/serverFile.ts';
 import { type Command, numberOption, textOption } from '../command.ts';
+import { readSharesFile } from '../sharesFile.ts';
 
 export const serve: Command = {
   name: 'serve',
-  usage: '[--port N] [--host ADDRESS] [--otlp URL] [--metrics open] [--rollout-gb N] [--log json]',
+  usage: '[--port N] [--host ADDRESS] [--otlp URL] [--metrics open] [--rollout-gb N] [--shares FILE] [--log json]',
   text: 'Runs the server of a store in the foreground until Ctrl-C. It does not stop when idle.',
   options: {
     port: { type: 'string', value: 'N', text: 'port to listen on (any free port)' },
@@ -26,6 +27,7 @@ export const serve: Command = {
       value: 'N',
       text: 'GB of large values that each rollout may store; one that exceeds it is truncated (16, or ROLLOUT_GB)',
     },
+    shares: { type: 'string', value: 'FILE', text: 'YAML file with weights and limits of users and queues' },
     log: { type: 'string', value: 'text|json', text: 'log format on stderr (text)' },
   },
   async run(context, commandLine) {
@@ -34,6 +36,8 @@ export const serve: Command = {
         hint: 'Install a server in a cluster with rollout cluster install.',
       });
     const port = numberOption(commandLine, 'port', 0) ?? 0;
+    const shares = textOption(commandLine, 'shares');
+    const sharesJson = shares === undefined ? undefined : JSON.stringify(await readSharesFile(context.cwd, shares));
     const child = spawn(
       process.execPath,
       [
@@ -53,7 +57,12 @@ export const serve: Command = {
       // The store is not an argument, because other users see those, and its URL may contain a password.
       {
         stdio: ['ignore', 'pipe', 'inherit'],
-        env: { ...process.env, ...LONG_RUNNING_ENV, ROLLOUT_STORE: context.store },
+        env: {
+          ...process.env,
+          ...LONG_RUNNING_ENV,
+          ROLLOUT_STORE: context.store,
+          ...(sharesJson === undefined ? {} : { [SHARES_VARIABLE]: sharesJson }),
+        },
       },
     );
     // Ctrl-C in a terminal reaches the child too, but a signal sent only to this process does not.

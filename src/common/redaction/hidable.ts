@@ -46,7 +46,8 @@ const FORMAT_WORDS = (
   'offset delta load skew_ms beat running held waiting claim inspector retry_after_ms count busy down denied ' +
   'missing no_sandbox faults recovered worked_around repeated gave_up rescores scenario template clock real version ' +
   'blame outcome complete partial agent_error format environment_error predictions failed right keys deterministic ' +
-  'existing runtime succeeded more paused_ms aborted weights_from replica condition part group user leaving'
+  'existing runtime succeeded more paused_ms aborted weights_from replica condition part group user leaving ' +
+  'waited_ms waited_for priority share waits peak'
 ).split(' ');
 
 /** Returns why a value cannot be hidden; undefined if it can. */

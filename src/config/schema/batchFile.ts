@@ -10,7 +10,21 @@ import { mixSection } from './mixSection.ts';
 import { askedModels } from './modelSection.ts';
 import { podsSection } from './podsSection.ts';
 import { sandboxSection } from './sandboxSection.ts';
-import { amount, choice, duration, expects, flag, group, listOf, number, path, share, text, whole } from './values.ts';
+import {
+  amount,
+  choice,
+  duration,
+  expects,
+  flag,
+  group,
+  listOf,
+  name,
+  number,
+  path,
+  share,
+  text,
+  whole,
+} from './values.ts';
 
 export const DATASET_FORMATS = ['jsonl', 'csv', 'json', 'gaia', 'awm', 'agent-world', 'agentworldbench'] as const;
 /** Formats of published worlds. */
@@ -218,6 +232,9 @@ export const batchFile = z.strictObject({
     .int(expects('a whole number', '0'))
     .default(DEFAULTS.priority)
     .describe('Batches with a higher number run first.'),
+  queue: name
+    .optional()
+    .describe('Queue of the server whose share the batch uses, see `rollout queue`. Default: that of who launches it.'),
   hold_limit: duration('1h')
     .prefault(DEFAULTS.hold_limit)
     .describe('How long a breakpoint or a step holds a rollout before it continues automatically.'),

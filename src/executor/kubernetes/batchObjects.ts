@@ -306,6 +306,11 @@ export class BatchObjects {
     );
   }
 
+  /** Changes how many pods a Job has. */
+  async resize({ name }: Round, { parallelism, completions }: PodSizing, signal: AbortSignal): Promise<Job> {
+    return this.#options.cluster.patch('Job', name, { spec: { parallelism, completions } }, { signal });
+  }
+
   /** Returns the secrets in the batch's Secret. */
   async secrets(batch: string, signal: AbortSignal): Promise<Record<string, string> | undefined> {
     const secret = await this.#options.cluster.get('Secret', batchName(batch), { signal });

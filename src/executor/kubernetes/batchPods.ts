@@ -1,18 +1,18 @@
 /** Makes sure that a batch has a Job while it has rollouts to run. */
 
-import { z } from 'zod';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { listText, plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
 import type { Submission } from '../../config/submission.ts';
 import { isQuota } from '../../kubernetes/access/kubeErrors.ts';
+import type { Job } from '../../kubernetes/access/objects.ts';
 import type { BatchRecord } from '../../store/store.ts';
-import { attemptCount } from '../../trace/outcome.ts';
 import type { ClusterHost } from '../executor.ts';
-import { type BatchObjects, FOREIGN, ownerOf } from './batchObjects.ts';
+import { type BatchObjects, type NewRound, ownerOf } from './batchObjects.ts';
+import { isForeign, missingValues, settledOf, suspendedText, suspension, withQueue } from './batchPodsState.ts';
 import { type NextRound, nextRound, type Round } from './jobRounds.ts';
 import type { Rounds } from './rounds.ts';
-import { podSizing } from './sizing.ts';
+import { type PodSizing, podSizing, resized } from './sizing.ts';
 
 interface BatchPodsOptions {
   readonly host: ClusterHost;
@@ -22,6 +22,8 @@ interface BatchPodsOptions {
   readonly role: () => 'makes' | 'watches' | 'unready';
   /** Jobs up to this number precede the retry of the batch. */
   readonly ignoredRounds: number;
+  /** Returns how many pods it may have in all, and why no more; undefined if nothing limits that. */
+  readonly allowed: () => { readonly pods: number; readonly text: string } | undefined;
   /** Returns how the last of its failed pods ended. */
   readonly lastBadEnd: () => string | undefined;
   readonly signal: AbortSignal;
@@ -29,6 +31,8 @@ interface BatchPodsOptions {
 
 /** Delay before a failed or refused request is retried. */
 const RETRY_MS = 10_000;
+/** How often a batch with fewer pods than it could have looks whether it may have more. */
+const SHARE_MS = 2_000;
 /** While a batch is still being submitted, sizing its pods waits for all tasks, up to this time. */
 const SEAL_PATIENCE_MS = 3_000;
 /** Errors that a retry does not fix: the cluster does not accept the Job. */
@@ -48,6 +52,10 @@ export class BatchPods {
   /** The variables whose values nobody has anymore, and how often they were missed. */
   #lacking: { readonly names: readonly string[]; readonly times: number } | undefined;
   readonly #reported = new Set<string>();
+  /** Pods of the Job that is being created. */
+  #creating = 0;
+  /** Why it has fewer pods than it could have. */
+  #limited: string | undefined;
   #isRunning = false;
   #isRequested = false;
   #closed = false;
@@ -56,7 +64,31 @@ export class BatchPods {
   constructor(options: BatchPodsOptions, record: BatchRecord, submission: Submission) {
     this.#options = options;
     this.#record = record;
-    this.#submission = submission;
+    this.#submission = this.#queued(submission);
+  }
+
+  #queued(submission: Submission): Submission {
+    return withQueue(submission, this.#options.host.shares?.localQueue(this.id));
+  }
+
+  /** Pods that it has, or is getting, and those that it could have. */
+  get pods(): { readonly has: number; readonly wants: number } {
+    const has = Math.max(this.#creating, this.#options.rounds.active(this.id)?.pods ?? 0);
+    const { row, paused, stopping } = this.#record;
+    const ends = paused || stopping !== undefined || row.counts.queued === 0;
+    return { has, wants: ends ? has : Math.max(has, this.#sizing().parallelism) };
+  }
+
+  /** Why it has no pods, or fewer than it could have. */
+  get wait(): { readonly why: 'pods' | 'cluster' | 'queue'; readonly text: string } | undefined {
+    if (this.#limited !== undefined) return { why: 'pods', text: this.#limited };
+    const active = this.#options.rounds.active(this.id);
+    return this.#record.released ? undefined : suspension(active, this.#submission.pods?.queue);
+  }
+
+  #sizing(): PodSizing {
+    const { counts } = this.#record.row;
+    return podSizing(this.#submission, counts.queued + counts.running + counts.held, this.#record.sealed);
   }
 
   /** The variables of `${env:…}` whose values neither the server nor the cluster has, so that no pod can start. */
@@ -105,7 +137,7 @@ export class BatchPods {
 
   update(record: BatchRecord, submission: Submission): void {
     this.#record = record;
-    this.#submission = submission;
+    this.#submission = this.#queued(submission);
     this.request();
   }
 
@@ -159,6 +191,7 @@ export class BatchPods {
     if (active !== undefined) await this.#lookAfter(active);
     if (active !== undefined) await this.#releasePods(active);
     if (this.#record.paused || this.#record.stopping !== undefined) return 0;
+    if (active !== undefined) return this.#grow(active);
     const next = nextRound({
       rounds: rounds.of(this.id),
       last: rounds.last(this.id),
@@ -189,23 +222,23 @@ export class BatchPods {
     // The last task arrived before the time was over.
     const due = this.#record.sealed && next.afterMs === 0 ? 0 : this.#due.at;
     if (due > now) return due - now;
-    const { counts } = this.#record.row;
-    const sizing = podSizing(this.#submission, counts.queued + counts.running + counts.held, this.#record.sealed);
-    const job = await objects.create(
-      {
-        batch: this.id,
-        submission: this.#submission,
-        round: next.round,
-        fruitless: next.fruitless,
-        settled: settledOf(this.#record),
-        sizing,
-      },
-      signal,
-    );
+    const wanted = this.#sizing();
+    const allowed = this.#allowed(wanted.parallelism);
+    if (allowed === 0) return SHARE_MS;
+    const sizing = this.#resized(wanted, allowed);
+    this.#creating = sizing.parallelism;
+    const plan = {
+      batch: this.id,
+      submission: this.#submission,
+      round: next.round,
+      fruitless: next.fruitless,
+      settled: settledOf(this.#record),
+      sizing,
+    };
+    const job = await this.#createJob(plan);
     await this.#restored();
     this.#hasObjects = true;
     this.#reported.clear();
-    rounds.see(job);
     const created = rounds.active(this.id);
     if (this.#closed && created !== undefined) {
       // The batch ended in the meantime.
@@ -221,6 +254,41 @@ export class BatchPods {
     return 0;
   }
 
+  /** Returns how many of the pods that it could have it may have now, and notes why not all. */
+  #allowed(wanted: number): number {
+    const limit = this.#options.allowed();
+    const allowed = Math.min(wanted, limit?.pods ?? wanted);
+    this.#limited = allowed < wanted ? limit?.text : undefined;
+    return allowed;
+  }
+
+  /** Creates a Job. From then on, its Job says which pods it has: no other batch may take them in between. */
+  async #createJob(plan: NewRound): Promise<Job> {
+    const { objects, rounds, signal } = this.#options;
+    try {
+      const job = await objects.create(plan, signal);
+      rounds.see(job);
+      return job;
+    } finally {
+      this.#creating = 0;
+    }
+  }
+
+  #resized(sizing: PodSizing, pods: number): PodSizing {
+    return resized(sizing, pods, this.#submission.pods?.isolation === 'pod');
+  }
+
+  /** Gives a Job that got fewer pods than it could have those that others left. Kueue admits all or none. */
+  async #grow(active: Round): Promise<number> {
+    const { objects, rounds, signal } = this.#options;
+    const { has, wants } = this.pods;
+    if (active.suspended || this.#submission.pods?.queue !== undefined || this.#options.allowed() === undefined)
+      return 0;
+    const allowed = this.#allowed(wants);
+    if (allowed > has) rounds.see(await objects.resize(active, this.#resized(this.#sizing(), allowed), signal));
+    return allowed < wants ? SHARE_MS : 0;
+  }
+
   /**
    * Updates the objects with which the pods of an earlier server's Job start, and reports a Job that waits.
    */
@@ -232,13 +300,10 @@ export class BatchPods {
     }
     this.#hasObjects = true;
     if (!active.suspended || active.released || this.#record.released) return;
-    const { queue } = this.#submission.pods ?? {};
     await this.#reportOnce(
       `suspended ${active.name}`,
       'suspended',
-      queue === undefined
-        ? `Job ${active.name} is suspended. No pod starts until it is resumed.`
-        : `Job ${active.name} is waiting for admission by the queue ${queue}.`,
+      suspendedText(active, this.#submission.pods?.queue),
     );
   }
 
@@ -336,14 +401,4 @@ export class BatchPods {
     this.#reported.add(key);
     await this.#options.host.recordInfra(this.id, { what, text });
   }
-}
-
-const missingValues = z.looseObject({ missing: z.array(z.string()) });
-
-function isForeign(error: unknown): boolean {
-  return StudioError.is(error, 'conflict') && error.details?.['reason'] === FOREIGN;
-}
-
-function settledOf({ row: { counts } }: BatchRecord): number {
-  return attemptCount({ counts }) - counts.queued - counts.running - counts.held;
 }

@@ -20,6 +20,8 @@ export interface Round {
   /** Reason and message of a failed Job. */
   readonly reason: string;
   readonly message: string;
+  /** Pods at once. */
+  readonly pods: number;
   /** Concurrent rollouts in each of its pods. */
   readonly slots: number;
   /** Settled attempts when it was created. */
@@ -47,6 +49,7 @@ export function readRound(job: Job): Round | undefined {
     message: ended?.message ?? '',
     tls: notes[NOTE.tls] === 'true',
     single: notes[NOTE.single] === 'true',
+    pods: suspended ? 0 : (job.spec?.parallelism ?? 0),
     slots: Number(notes[NOTE.slots] ?? 1),
     settled: Number(notes[NOTE.settled] ?? 0),
     fruitless: Number(notes[NOTE.fruitless] ?? 0),

@@ -14,7 +14,7 @@ import type { Pod } from '../../kubernetes/access/objects.ts';
 import { type WatchOptions, watchList } from '../../kubernetes/access/watch.ts';
 import type { ExecutorPod, PodLogOptions } from '../../protocol/pods.ts';
 import type { BatchRecord } from '../../store/store.ts';
-import type { Executor } from '../executor.ts';
+import type { Executor, PodRun } from '../executor.ts';
 import { requireNeeds } from '../needs.ts';
 import { BatchObjects, type BatchObjectsOptions, OF_BATCHES } from './batchObjects.ts';
 import { batchPodLog, batchPods } from './batchPodReports.ts';
@@ -40,6 +40,8 @@ const RETRY_MS = 15_000;
 const STUCK_EVERY_MS = 5_000;
 /** How often names on the network are resolved again. */
 const ADDRESSES_EVERY_MS = 60_000;
+/** How often it is recorded how long pods have run. */
+const RUNS_EVERY_MS = 60_000;
 /** Interval of probes; any response counts. */
 const PROBE_EVERY_MS = 5_000;
 const PROBE_RETRY_MS = 500;
@@ -84,6 +86,9 @@ export class KubernetesExecutor implements Executor {
         this.#runInBackground('reporting on its pods', options.host.recordInfra(batch, infra), batch),
       workers: (batch) => options.host.workers(batch),
       onPod: (batch, pod) => this.#learnImages(batch, pod),
+      ran: (run) => {
+        if (run !== undefined) this.#recordRuns([run]);
+      },
       ended: (batch, pod, end) => this.#podEnded(batch, pod, end),
     });
     this.#runInBackground('managing pods', this.#run());
@@ -121,6 +126,8 @@ export class KubernetesExecutor implements Executor {
         role: () => this.#role,
         ignoredRounds: this.#endedRounds.get(id) ?? 0,
         lastBadEnd: () => this.#pods.lastBadEnd(id),
+        allowed: () =>
+          this.#options.host.shares?.allowed(id, new Map([...this.#batches].map(([each, { pods }]) => [each, pods]))),
         signal: this.#end.signal,
       },
       record,
@@ -133,6 +140,19 @@ export class KubernetesExecutor implements Executor {
 
   troubles(): readonly string[] {
     return this.#installation?.troubles ?? [];
+  }
+
+  podsWait(batch: string): ReturnType<NonNullable<Executor['podsWait']>> {
+    const pods = this.#batches.get(batch);
+    if (pods === undefined || this.#role !== 'makes') return undefined;
+    const text = pods.wait === undefined ? this.#pods.waitOf(batch) : undefined;
+    return text === undefined ? pods.wait : { why: 'cluster', text };
+  }
+
+  #recordRuns(runs: readonly PodRun[]): void {
+    const { shares } = this.#options.host;
+    if (shares !== undefined && runs.length > 0)
+      this.#runInBackground('recording how long pods ran', shares.record(runs));
   }
 
   lackingValues(batch: string): readonly string[] {
@@ -210,9 +230,11 @@ export class KubernetesExecutor implements Executor {
       for (const [id, batch] of this.#batches)
         this.#runInBackground('allowing the addresses it names', batch.refreshNetwork(), id);
     }, ADDRESSES_EVERY_MS);
+    const runs = setInterval(() => this.#recordRuns(this.#pods.runs(Date.now())), RUNS_EVERY_MS);
     await Promise.all([this.#watchJobs(), this.#watchPods(), this.#watchEvents(), this.#probe()]);
     clearInterval(stuck);
     clearInterval(addresses);
+    clearInterval(runs);
   }
 
   #play(role: 'makes' | 'watches' | 'unready'): void {

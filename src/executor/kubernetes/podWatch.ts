@@ -5,6 +5,7 @@
 import type { KubeEvent, Pod } from '../../kubernetes/access/objects.ts';
 import { isReady } from '../../kubernetes/access/podReady.ts';
 import type { WatchEventType } from '../../kubernetes/access/watch.ts';
+import type { PodRun } from '../executor.ts';
 import { batchOf } from './jobRounds.ts';
 import {
   isSilence,
@@ -17,6 +18,7 @@ import {
   podNotices,
   stuckNotice,
 } from './podLife.ts';
+import { podRun } from './podRun.ts';
 
 interface PodWatchOptions {
   /** Returns whether the batch is active, as far as this server knows. */
@@ -28,6 +30,8 @@ interface PodWatchOptions {
   readonly workers: (batch: string) => Promise<readonly string[]>;
   /** Handles every state of a pod of a batch. */
   readonly onPod: (batch: string, pod: Pod) => void;
+  /** Handles how long a pod ran that has ended. */
+  readonly ran?: (run: PodRun | undefined) => void;
   /** Handles the end of a pod or its worker. Returns whether it had rollouts. */
   readonly ended: (batch: string, pod: string, end: PodEnd) => Promise<boolean>;
 }
@@ -44,6 +48,9 @@ interface PodState {
   /** Whether it terminates because its batch released its pods. */
   released: boolean;
 }
+
+/** Notices of pods that wait for the cluster. */
+const WAITS: ReadonlySet<string> = new Set(['pod_pending', 'pod_image', 'pod_start']);
 
 /** A terminating pod ends within its grace period, unless its node is lost. */
 const STUCK_MS = 45_000;
@@ -96,6 +103,21 @@ export class PodWatch {
   /** Returns the batch of a pod by its UID. */
   batchOf(uid: string | undefined): string | undefined {
     return uid === undefined ? undefined : this.#pods.get(uid)?.batch;
+  }
+
+  /** Returns how long all pods have run at `now`. */
+  runs(now: number): PodRun[] {
+    return [...this.#pods.values()].flatMap(({ batch, pod }) => podRun(pod, batch, now) ?? []);
+  }
+
+  /** Returns why a pod of a batch has not started. */
+  waitOf(batch: string): string | undefined {
+    for (const state of this.#pods.values()) {
+      if (state.batch !== batch || state.ended) continue;
+      const waits = podNotices(state.pod).find(({ infra: { what } }) => WAITS.has(what));
+      if (waits !== undefined) return waits.infra.text;
+    }
+    return undefined;
   }
 
   /** Looks for pods whose nodes do not respond. */
@@ -170,6 +192,7 @@ export class PodWatch {
     }
     if (end !== undefined && !state.ended) {
       state.ended = true;
+      this.#options.ran?.(podRun(pod, batch, Date.now()));
       if (!end.isClean) this.#badEnds.set(batch, end.infra.text);
       // Requeue its rollouts first, so that readers of the notice see them queued.
       const hadRollouts = await this.#options.ended(batch, pod.metadata.name, end);

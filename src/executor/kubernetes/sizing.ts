@@ -28,3 +28,9 @@ export function podSizing({ pods = {}, concurrency }: Submission, open: number, 
   const slots = concurrency === 'auto' ? (sealed ? Math.min(most, part) : most) : part;
   return { completions: count, parallelism: count, slots };
 }
+
+/** Returns the sizes with another number of concurrent pods. `single`: each pod runs a single rollout. */
+export function resized(sizing: PodSizing, pods: number, single: boolean): PodSizing {
+  // Where pods run many rollouts, a Job has no more indexes than pods at once.
+  return { ...sizing, parallelism: pods, ...(single ? {} : { completions: Math.min(sizing.completions, pods) }) };
+}

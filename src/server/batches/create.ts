@@ -68,6 +68,7 @@ async function createRunnable(
   const submission = await submissions.get(request.submission);
   const blobs = blobsOf(request.submission, submission);
   await requireBlobs(services.usable, blobs, 'The submission');
+  if (existing === undefined) services.requireQueue(submission.queue, services.caller.user);
   const warnings = existing === undefined ? await services.checkNeeds(submission) : [];
   // A retried request may arrive after the batch has ended and its secrets were deleted.
   if (existing?.row.state !== 'ended') {
@@ -83,6 +84,7 @@ async function createRunnable(
     ...(submission.adaptive === undefined || request.group !== undefined ? {} : { adaptive: submission.adaptive }),
     order: submission.order,
     priority: submission.priority,
+    ...queueOf(submission),
     retries: submission.retry.infrastructure,
     debug: request.debug ?? false,
     imported: false,
@@ -151,6 +153,11 @@ async function createImported(
 export async function requireFiles(services: Pick<Services, 'usable'>, tasks: readonly TaskRecord[]): Promise<void> {
   const files = tasks.flatMap(blobsOfTask);
   if (files.length > 0) await requireBlobs(services.usable, [...new Set(files)], 'A task');
+}
+
+/** Returns the queue that a batch names. */
+export function queueOf({ queue }: Pick<Submission, 'queue'>): Pick<NewBatch, 'queue'> {
+  return queue === undefined ? {} : { queue };
 }
 
 /** Returns whose a new batch is, and whom it is shared with. */

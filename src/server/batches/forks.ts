@@ -17,7 +17,7 @@ import type { TaskRecord } from '../../trace/task.ts';
 import { mayUseValues } from '../access/caller.ts';
 import type { Services } from '../services.ts';
 import { StreamReader } from '../streamReader.ts';
-import { ownerOf, recordOf, recordWarnings, visibleValues } from './create.ts';
+import { ownerOf, queueOf, recordOf, recordWarnings, visibleValues } from './create.ts';
 import { checkBatchId } from './ids.ts';
 import { requireSecrets } from './secrets.ts';
 import { blobsOf, requireBlobs } from './submissions.ts';
@@ -90,8 +90,10 @@ export async function forkRollout(services: Services, request: Fork): Promise<Fo
     submission.env.names.flatMap((name) => (Object.hasOwn(available, name) ? [[name, available[name] ?? '']] : [])),
   );
   const isNew = (await store.batch(request.batch)) === undefined;
-  if (isNew)
+  if (isNew) {
+    services.requireQueue(submission.queue, services.caller.user);
     requireSecrets(submission, values, 'Values are deleted when a batch ends. Set them where you create the fork.');
+  }
   if (Object.keys(values).length > 0) await secrets.put(request.batch, submission.env, values);
   const differs =
     before === undefined ? [] : [...revisionDifferences(before, submission), ...productDifference(before)];
@@ -103,6 +105,7 @@ export async function forkRollout(services: Services, request: Fork): Promise<Fo
     attempts: request.attempts,
     order: submission.order,
     priority: submission.priority,
+    ...queueOf(submission),
     retries: submission.retry.infrastructure,
     // A fork of a debug run is one, too: nobody measures with it.
     debug: request.debug === true || parentBatch.spec.debug,

@@ -9,7 +9,7 @@ import type { CommandReply, rescoreArgs } from '../../protocol/commands.ts';
 import type { BatchRecord, RescoredTask } from '../../store/store.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import type { Services } from '../services.ts';
-import { ownerOf, recordOf, recordWarnings } from './create.ts';
+import { ownerOf, queueOf, recordOf, recordWarnings } from './create.ts';
 import { checkBatchId } from './ids.ts';
 import { requireSecrets } from './secrets.ts';
 import { blobsOf, requireBlobs } from './submissions.ts';
@@ -42,6 +42,7 @@ export async function rescoreBatch(
   await requireBlobs(services.usable, blobs, 'The submission');
   const warnings = await services.checkNeeds(submission);
   const isNew = (await store.batch(request.batch)) === undefined;
+  if (isNew) services.requireQueue(submission.queue, services.caller.user);
   if (isNew) requireSecrets(submission, request.secrets, 'Set them where you rescore the batch.');
   if (request.secrets !== undefined && Object.keys(request.secrets).length > 0)
     await secrets.put(request.batch, submission.env, request.secrets);
@@ -52,6 +53,7 @@ export async function rescoreBatch(
     attempts: rescored.spec.attempts,
     order: submission.order,
     priority: submission.priority,
+    ...queueOf(submission),
     retries: submission.retry.infrastructure,
     debug: rescored.spec.debug,
     imported: false,

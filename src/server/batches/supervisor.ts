@@ -14,6 +14,8 @@ import type { TraceEvent } from '../../trace/schema.ts';
 import type { Changes } from '../changes.ts';
 import type { BatchGroups } from '../groups/batchGroups.ts';
 import type { BackPressure } from '../pressure/backPressure.ts';
+import type { Shares } from '../shares/shares.ts';
+import type { EndpointWait } from '../shares/waiting.ts';
 import { Throttle } from '../throttle.ts';
 import type { Hub } from '../workers/hub.ts';
 import type { Leasing } from '../workers/leasing.ts';
@@ -25,18 +27,7 @@ import { recordRestart } from './restart.ts';
 import type { Secrets } from './secrets.ts';
 import { endSatisfied, hasStopRules, onlyWaits, reasonToStop } from './stopRules.ts';
 import type { Submissions } from './submissions.ts';
-
-/** The part of an executor that the supervisor uses. */
-interface WorkerSource {
-  /** Reports the state of a batch that has not ended. Called often. */
-  updateBatch(record: BatchRecord, submission: Submission): void;
-  /** Reports that a worker did not renew its lease. */
-  workerLost(batch: string, worker: string): void;
-  /** Reports that the batch has ended or was removed. */
-  removeBatch(batch: string): void;
-  /** Returns the values of `${env:…}` of a batch, if they are kept for its workers. */
-  secrets(batch: string): Promise<Record<string, string> | undefined>;
-}
+import type { WorkerSource } from './workerSource.ts';
 
 interface SupervisorOptions {
   readonly store: Store;
@@ -45,6 +36,7 @@ interface SupervisorOptions {
   readonly leasing: Leasing;
   readonly pressure: BackPressure;
   readonly groups: BatchGroups;
+  readonly shares: Pick<Shares, 'update' | 'remove' | 'ended' | 'followed'>;
   readonly submissions: Submissions;
   readonly secrets: Secrets;
   readonly workers: WorkerSource | undefined;
@@ -137,10 +129,12 @@ export class Supervisor {
       tracked.submission !== undefined && hasStopRules(tracked.submission.stop, tracked.refreshed),
     );
     this.#options.leasing.check(batch, true);
+    this.#options.shares.ended();
   }
 
   /** Handles a stored event of one of its rollouts: reports attempts lost to infrastructure, and stops if all are. */
   followed(batch: string, rollout: string, event: TraceEvent): void {
+    this.#options.shares.followed(batch, event);
     const loss = this.#track(batch).losses.add(rollout, event);
     if (loss === undefined) return;
     const stop = (reason: string): Promise<unknown> => this.stop(batch, reason, 'infrastructure');
@@ -155,6 +149,13 @@ export class Supervisor {
     // It calls no models.
     if (tracked?.submission !== undefined && tracked.endpoints.length === 0) return Infinity;
     return this.#options.pressure.room(batch, tracked?.endpoints ?? []);
+  }
+
+  /** Returns why it waits for its endpoints. */
+  endpointWait(batch: string): EndpointWait | undefined {
+    const tracked = this.#tracked.get(batch);
+    if (tracked?.submission === undefined || tracked.endpoints.length === 0) return undefined;
+    return this.#options.pressure.waitOf(batch, tracked.endpoints);
   }
 
   /** Records that one of its model calls was answered. */
@@ -258,6 +259,7 @@ export class Supervisor {
     clearTimeout(tracked.stopTimer);
     this.#options.pressure.release(id);
     this.#options.groups.remove(id);
+    this.#options.shares.remove(id);
     this.#options.workers?.removeBatch(id);
   }
 
@@ -283,6 +285,7 @@ export class Supervisor {
     const isRetryDue = tracked.secretsAt !== undefined && performance.now() >= tracked.secretsAt;
     const submission =
       tracked.submission === undefined || isRetryDue ? await this.#use(tracked, record) : tracked.submission;
+    this.#options.shares.update(record, submission);
     tracked.refreshed = record.spec.curriculum?.refresh !== undefined;
     hub.sendBatchState(record, 'server');
     leasing.check(tracked.id);

@@ -9,47 +9,24 @@ import { publicUrl } from '../../common/redaction/hidable.ts';
 import { plural } from '../../common/text.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import type { Replica } from '../../protocol/replicas.ts';
-import { EndpointLimit, type EngineLoad, START_PERMITS } from './limit.ts';
+import type { WaitReason } from '../../trace/schema.ts';
+import type { EndpointWait } from '../shares/waiting.ts';
+import type { DividedSession, Endpoint, Use } from './endpointState.ts';
+import { EndpointLimit, START_PERMITS } from './limit.ts';
 import { metricsUrl } from './metrics.ts';
-import type { BackPressureOptions, Caller, EndpointReport } from './options.ts';
+import type { BackPressureOptions, BatchShare, Caller, EndpointReport, SessionPermits } from './options.ts';
 import { EndpointOutage } from './outage.ts';
 import { type ReplicaChange, ReplicaSets } from './replicas.ts';
+import { RolloutRooms } from './rooms.ts';
 import { type ScrapedMetrics, Scraper } from './scraper.ts';
-import { sharePermits } from './shares.ts';
+import { dividePermits } from './shares.ts';
 
-interface Endpoint {
-  readonly name: string;
-  /** What people see. */
-  readonly label: string;
-  readonly limit: EndpointLimit;
-  readonly batches: Set<string>;
-  load: EngineLoad | undefined;
-  text: string | undefined;
-  readonly outage: EndpointOutage;
-  /** Permits when they were last sent. */
-  sentPermits: number;
-  timer: NodeJS.Timeout | undefined;
-  /** Rollouts that could call it, as last computed. */
-  demand: { readonly at: number; readonly rollouts: number } | undefined;
-}
-
-/** The endpoints a batch calls, by the names in its configuration. */
-interface Use {
-  readonly agent: readonly string[];
-  readonly others: readonly string[];
-  /** Concurrent rollouts, if the batch sets a number. */
-  readonly width: number | undefined;
-  /** Number of endpoints over which its rollouts are spread. */
-  spread: number;
-}
-
-/** With `concurrency: auto`, rollouts per permit: about half of a rollout's time is tools. */
-const ROLLOUTS_PER_PERMIT = 2;
 const MIN_CHANGE = 0.25;
 const NONE_READY = 'none of its pods are ready';
 /** How long each session has its turn when there are fewer permits than sessions. */
 const TURN_MS = 2_000;
 const DEMAND_MS = 100;
+const ALONE: BatchShare = { priority: 0, queue: undefined, queueWeight: 1, user: '', userWeight: 1, blocked: false };
 
 export class BackPressure {
   readonly #options: BackPressureOptions;
@@ -59,6 +36,7 @@ export class BackPressure {
   readonly #uses = new Map<string, Use>();
   readonly #replicas: ReplicaSets;
   readonly #scraper: Scraper;
+  readonly #rooms: RolloutRooms;
   #turnTimer: NodeJS.Timeout | undefined;
 
   constructor(options: BackPressureOptions) {
@@ -66,6 +44,14 @@ export class BackPressure {
     this.#now = options.now ?? (() => performance.now());
     this.#replicas = new ReplicaSets(options.replicas, (change) => this.#changedReplicas(change));
     this.#scraper = new Scraper(() => this.#scraped());
+    this.#rooms = new RolloutRooms({
+      endpoint: (name) => this.#endpoints.get(name),
+      spread: (batch) => Math.max(1, this.#uses.get(batch)?.spread ?? 1),
+      callers: options.callers,
+      shareOf: (batch) => this.#shareOf(batch),
+      claims: () => options.claims?.(),
+      now: this.#now,
+    });
   }
 
   close(): void {
@@ -126,39 +112,49 @@ export class BackPressure {
   }
 
   /** Returns the permits of every session, by endpoint. */
-  shares(): Map<string, Record<string, number>> {
+  shares(): Map<string, SessionPermits> {
     const now = this.#now();
     const turn = Math.floor(now / TURN_MS);
     const callers = this.#options.callers();
-    const shares = new Map<string, Record<string, number>>(callers.map((caller) => [caller.session, {}]));
+    const shares = new Map<string, DividedSession>(
+      callers.map((caller) => [caller.session, { permits: {}, waits: {} }]),
+    );
+    const claims = new Map<string, BatchShare>();
+    for (const { batch } of callers) if (!claims.has(batch)) claims.set(batch, this.#shareOf(batch));
     for (const endpoint of this.#endpoints.values()) {
       const users = callers.filter((caller) => endpoint.batches.has(caller.batch));
-      const parts = sharePermits(
+      const divided = dividePermits(
         endpoint.limit.permits(now),
-        users.map((caller) => caller.running),
+        users.map(({ batch, demand }) => ({ ...(claims.get(batch) ?? ALONE), demand })),
         turn,
       );
+      const waits = new Map<string, WaitReason>();
+      endpoint.waits = waits;
       users.forEach((caller, index) => {
         const share = shares.get(caller.session);
-        if (share !== undefined) share[endpoint.name] = parts[index] ?? 0;
+        if (share === undefined) return;
+        share.permits[endpoint.name] = divided.permits[index] ?? 0;
+        const reason = divided.waits[index];
+        if (reason === undefined) return;
+        share.waits[endpoint.name] = reason;
+        if (caller.demand > 0) waits.set(caller.batch, reason);
       });
     }
     return shares;
   }
 
+  #shareOf(batch: string): BatchShare {
+    return this.#options.shareOf?.(batch) ?? ALONE;
+  }
+
   /** Returns how many more rollouts of a batch may start, judging by the endpoints its agent calls. */
   room(batch: string, endpoints: readonly string[]): number {
-    const now = this.#now();
-    const callers = this.#options.callers();
-    let room = 0;
-    for (const name of this.#urlsOf(endpoints)) {
-      const endpoint = this.#endpoints.get(name);
-      const permits = endpoint?.limit.permits(now) ?? START_PERMITS;
-      room += permits * ROLLOUTS_PER_PERMIT - (endpoint === undefined ? 0 : this.#demand(endpoint, callers));
-    }
-    // One rollout has to find out whether an endpoint is available again.
-    const idle = !callers.some((caller) => caller.batch === batch && caller.running > 0);
-    return Math.max(Math.floor(room), idle ? 1 : 0);
+    return this.#rooms.room(batch, this.#urlsOf(endpoints));
+  }
+
+  /** Returns why a batch gets no permits, or no further rollouts, at the endpoints its agent calls. */
+  waitOf(batch: string, endpoints: readonly string[]): EndpointWait | undefined {
+    return this.#rooms.waitOf(batch, this.#urlsOf(endpoints));
   }
 
   /** Returns the endpoints that batches use now, with their replicas, if known. */
@@ -285,6 +281,7 @@ export class BackPressure {
         outage: new EndpointOutage(),
         sentPermits: START_PERMITS,
         timer: undefined,
+        waits: new Map(),
         demand: undefined,
       };
       this.#endpoints.set(name, endpoint);
@@ -344,13 +341,13 @@ export class BackPressure {
     this.#options.changed();
   }
 
-  /** Passes the permits on to the next sessions where there are fewer permits than sessions. */
+  /** Passes the permits on to the next sessions where there are fewer permits than sessions, or than others need. */
   #turn(): void {
     const now = this.#now();
     const callers = this.#options.callers();
     for (const endpoint of this.#endpoints.values()) {
       const users = callers.filter((caller) => endpoint.batches.has(caller.batch)).length;
-      if (endpoint.limit.permits(now) < users) {
+      if (endpoint.waits.size > 0 || endpoint.limit.permits(now) < users) {
         this.#options.changed();
         return;
       }

@@ -1,5 +1,8 @@
 import type { ServerInfo } from '../../protocol/client.ts';
 import type { ReplicaSource } from '../../protocol/replicas.ts';
+import type { WaitReason } from '../../trace/schema.ts';
+import type { Claim } from '../shares/divide.ts';
+import type { PermitClaim } from './shares.ts';
 
 /** A worker's session, as far as permits are concerned. */
 export interface Caller {
@@ -7,7 +10,19 @@ export interface Caller {
   readonly batch: string;
   /** Rollouts that could make calls now; excludes held ones. */
   readonly running: number;
+  /** Calls that it could make at once, as far as it is known: not more than `running`. */
+  readonly demand: number;
 }
+
+/** What a session may call, by endpoint. */
+export interface SessionPermits {
+  readonly permits: Readonly<Record<string, number>>;
+  /** Why it has none, for an endpoint that others may call. */
+  readonly waits: Readonly<Record<string, WaitReason>>;
+}
+
+/** Whose share a batch uses, and how. */
+export type BatchShare = Omit<PermitClaim, 'demand'>;
 
 export interface EndpointReport {
   readonly what: 'ok' | 'busy' | 'down';
@@ -19,6 +34,10 @@ export interface EndpointReport {
 
 export interface BackPressureOptions {
   readonly callers: () => readonly Caller[];
+  /** Returns whose share a batch uses. By default, all batches use the same. */
+  readonly shareOf?: (batch: string) => BatchShare;
+  /** Returns batches that run or want to run, with the rollouts that they could have at once. */
+  readonly claims?: () => ReadonlyMap<string, Claim>;
   /** Called when shares may have changed a lot and should be sent now. */
   readonly changed: () => void;
   /** Source of the replicas behind endpoints; without it, each endpoint is one server. */

@@ -1,6 +1,8 @@
 /** The server's command line. */
 import { parseArgs } from 'node:util';
+import { SHARES_VARIABLE } from '../../common/entries.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
+import { type SharesFile, sharesFile } from '../../config/schema/sharesFile.ts';
 import { LOOPBACK } from '../access/origins.ts';
 import { LOG_FORMATS, type LogFormat } from '../log.ts';
 
@@ -39,6 +41,8 @@ export interface ServerOptions {
   readonly metrics: 'token' | 'open';
   /** Base URL of a collector that receives finished rollouts as traces. undefined: use the OTEL_… variables. */
   readonly otlp: string | undefined;
+  /** How it divides what it has among users and queues. */
+  readonly shares: SharesFile;
 }
 
 /** More than any rollout needs: an image of 4 MB in each of 4,000 steps. */
@@ -72,6 +76,7 @@ export function parseOptions(
     rolloutGb: gigabytes(values['rollout-gb'] ?? env['ROLLOUT_GB'] ?? ''),
     metrics: openWhere(oneOf('metrics', ['token', 'open'], values.metrics), values.host, executor),
     otlp: values.otlp === undefined ? undefined : collector(values.otlp),
+    shares: sharesOf(env[SHARES_VARIABLE]),
   };
 }
 
@@ -122,6 +127,16 @@ function openWhere(
         'scraper with the read token instead.',
     );
   return metrics;
+}
+
+/** Parses the shares, which `rollout serve` and the installation have checked. */
+function sharesOf(json: string | undefined): SharesFile {
+  if (json === undefined || json === '') return {};
+  try {
+    return sharesFile.parse(JSON.parse(json));
+  } catch (error) {
+    throw wrong(`The variable ${SHARES_VARIABLE} has no valid shares: ${errorText(error)}`);
+  }
 }
 
 /** Parses the base URL of a collector. */

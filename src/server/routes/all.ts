@@ -19,6 +19,7 @@ import { podRoutes } from './pods.ts';
 import { type Programs, programRoutes } from './programs.ts';
 import { rolloutRoutes } from './rollouts.ts';
 import { serverRoutes } from './server.ts';
+import { shareRoutes } from './shares.ts';
 import { ticketRoutes } from './tickets.ts';
 import { viewRoutes } from './view.ts';
 
@@ -49,6 +50,7 @@ export function allRoutes(options: RoutesOptions): Route[] {
     ...serverRoutes(services),
     ...auditRoutes(services),
     ...endpointRoutes(services),
+    ...shareRoutes(services),
     ...metricsRoutes(scrape),
     ...programRoutes(programs),
     ...ticketRoutes(tokens),

@@ -4,6 +4,7 @@ import { PRODUCT } from '../../common/product.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import { PROTOCOL } from '../../protocol/version.ts';
 import type { SessionRecord, Store, StoreTotals } from '../../store/store.ts';
+import type { PodTotal } from '../../store/usageStore.ts';
 import type { Counters } from './counters.ts';
 import { Exposition, type Sample } from './prometheus.ts';
 
@@ -12,7 +13,7 @@ const STORE_EVERY_MS = 1_000;
 const LOOP_RESOLUTION_MS = 20;
 
 interface ScrapeOptions {
-  readonly store: Pick<Store, 'counts' | 'totals' | 'sessions' | 'kind'>;
+  readonly store: Pick<Store, 'counts' | 'totals' | 'sessions' | 'kind' | 'usage'>;
   readonly counters: Counters;
   readonly endpoints: () => ServerInfo['endpoints'];
   /** Clients connected to this server. */
@@ -25,6 +26,7 @@ interface StoredCounts {
   readonly counts: { readonly queued: number; readonly running: number; readonly held: number };
   readonly totals: StoreTotals;
   readonly sessions: readonly SessionRecord[];
+  readonly pods: readonly PodTotal[];
 }
 
 interface LoopLag {
@@ -75,8 +77,13 @@ export class Scrape {
 
   async #query(): Promise<StoredCounts> {
     const { store } = this.#options;
-    const [counts, totals, sessions] = await Promise.all([store.counts(), store.totals(), store.sessions()]);
-    return { counts, totals, sessions };
+    const [counts, totals, sessions, pods] = await Promise.all([
+      store.counts(),
+      store.totals(),
+      store.sessions(),
+      store.usage.podTotals(),
+    ]);
+    return { counts, totals, sessions, pods };
   }
 
   /** Returns how late timers ran since the last scrape. */
@@ -151,7 +158,7 @@ export class Scrape {
 }
 
 /** Writes the metrics that are the same at every server of a store. */
-function writeStored(out: Exposition, { counts, totals, sessions }: StoredCounts): void {
+function writeStored(out: Exposition, { counts, totals, sessions, pods }: StoredCounts): void {
   out.gauge(
     'rollout_rollouts',
     'Rollouts that have not ended, by state, in the whole store.',
@@ -169,6 +176,41 @@ function writeStored(out: Exposition, { counts, totals, sessions }: StoredCounts
     'Slots of all workers in the whole store.',
     sessions.reduce((total, { slots }) => total + slots, 0),
   );
+  const used = byUserAndModel(pods);
+  out.counter(
+    'rollout_gpu_seconds_total',
+    'GPU time that pods of batches requested, by user and model, in the whole store.',
+    used.filter(({ gpu }) => gpu > 0).map(({ gpu, labels }) => ({ value: gpu, labels })),
+  );
+  out.counter(
+    'rollout_cpu_seconds_total',
+    'CPU time that pods of batches requested, by user and model, in the whole store.',
+    used.map(({ cpu, labels }) => ({ value: cpu, labels })),
+  );
+}
+
+/** Pairs of a user and a model with series of their own; those that used least are added up. */
+const MAX_PAIRS = 200;
+
+/** Returns what pods used by user and model. An empty user: whoever has a client token. */
+function byUserAndModel(
+  pods: readonly PodTotal[],
+): { readonly gpu: number; readonly cpu: number; readonly labels: Readonly<Record<string, string>> }[] {
+  const sums = new Map<string, { gpu: number; cpu: number; readonly labels: Readonly<Record<string, string>> }>();
+  const add = (labels: Readonly<Record<string, string>>, gpu: number, cpu: number): void => {
+    const key = JSON.stringify(labels);
+    const sum = sums.get(key) ?? { gpu: 0, cpu: 0, labels };
+    sums.set(key, sum);
+    sum.gpu += gpu;
+    sum.cpu += cpu;
+  };
+  for (const { user, model, gpuSeconds, cpuSeconds } of pods) add({ user, model }, gpuSeconds, cpuSeconds);
+  if (sums.size <= MAX_PAIRS) return [...sums.values()];
+  const sorted = [...sums.values()].sort((a, b) => b.gpu - a.gpu || b.cpu - a.cpu);
+  sums.clear();
+  for (const [index, { gpu, cpu, labels }] of sorted.entries())
+    add(index < MAX_PAIRS ? labels : { user: '(others)', model: '(others)' }, gpu, cpu);
+  return [...sums.values()];
 }
 
 function byLabel(label: string, values: Readonly<Record<string, number>>): Sample[] {

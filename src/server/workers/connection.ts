@@ -22,6 +22,7 @@ import type { RolloutRow } from '../../trace/summary.ts';
 import { type EnrollmentIdentity, ownerOf, type Tokens } from '../access/tokens.ts';
 import { commandDone, commandFailed } from '../commands/result.ts';
 import type { EndpointControl } from '../endpoints/control.ts';
+import type { SessionPermits } from '../pressure/options.ts';
 import { rawText } from '../socketText.ts';
 import { Appends, type AppendsContext } from './appends.ts';
 import { type Hub, TRANSIENT } from './hub.ts';
@@ -45,7 +46,7 @@ export interface WorkerContext extends AppendsContext {
   readonly hub: Hub;
   readonly leasing: Leasing;
   readonly pods: PodEnrollment;
-  readonly permits: (session: string) => Record<string, number>;
+  readonly permits: (session: string) => SessionPermits;
   readonly endpoints: EndpointControl;
   /** Handles a report on an endpoint's load, or its refusal of the batch. */
   readonly endpoint: (batch: string, report: Frame<'endpoint'>) => void;
@@ -267,12 +268,13 @@ export class WorkerConnection {
     throw new StudioError('unauthorized', `The token that worker ${worker} presents is not that of its last session.`);
   }
 
-  async #beat(session: WorkerSession, { skew_ms }: Frame<'beat'>): Promise<void> {
+  async #beat(session: WorkerSession, { skew_ms, load }: Frame<'beat'>): Promise<void> {
     const { store, hub } = this.#context;
     if (!(await store.beat(session.id))) {
       session.expire();
       return;
     }
+    session.beat(load.peak);
     await hub.sendPermits(session, this.#context.permits(session.id));
     if (skew_ms !== undefined) await store.addBatchEvent(session.batch, 'infra', clockSkew(session.worker, skew_ms));
   }

@@ -1,4 +1,5 @@
 /** All workers connected to this server: which rollouts they hold, and the messages to send them. */
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
@@ -8,7 +9,7 @@ import { type Breakpoint, breakpoint, type ControlVerb } from '../../protocol/co
 import type { Announced } from '../../protocol/endpoints.ts';
 import type { BatchRecord, Store } from '../../store/store.ts';
 import type { Changes } from '../changes.ts';
-import type { Caller } from '../pressure/options.ts';
+import type { Caller, SessionPermits } from '../pressure/options.ts';
 import { Throttle } from '../throttle.ts';
 import type { WorkerSession } from './session.ts';
 
@@ -25,12 +26,14 @@ interface HubOptions {
   readonly store: Store;
   readonly changes: Changes;
   readonly log: Log;
-  readonly shares: () => Map<string, Record<string, number>>;
+  readonly shares: () => Map<string, SessionPermits>;
   /** Returns the replicas to call instead of the endpoints of a batch. */
   readonly replicas: (batch: string) => Record<string, string[]>;
   /** Returns what was announced about endpoints. */
   readonly announced: () => Announced;
 }
+
+const NO_PERMITS: SessionPermits = { permits: {}, waits: {} };
 
 interface ConnectedWorker {
   readonly session: WorkerSession;
@@ -44,7 +47,7 @@ export class Hub {
   readonly #sessions = new Map<string, ConnectedWorker>();
   readonly #push: Throttle;
   #callers: Caller[] | undefined;
-  #shared: ReadonlyMap<string, Record<string, number>> = new Map();
+  #shared: ReadonlyMap<string, SessionPermits> = new Map();
   #sharedAt = -Infinity;
 
   constructor(options: HubOptions) {
@@ -71,9 +74,9 @@ export class Hub {
    * Returns the permits of a session, cached briefly: a thousand workers send heartbeats every few seconds, and
    * computing the shares visits all of them.
    */
-  permits(session: string): Record<string, number> {
+  permits(session: string): SessionPermits {
     const existing = performance.now() - this.#sharedAt < SHARES_MS ? this.#shared.get(session) : undefined;
-    return existing ?? this.#share().get(session) ?? {};
+    return existing ?? this.#share().get(session) ?? NO_PERMITS;
   }
 
   add(session: WorkerSession): void {
@@ -83,6 +86,9 @@ export class Hub {
       batch: session.batch,
       get running() {
         return session.running;
+      },
+      get demand() {
+        return session.demand;
       },
     };
     this.#callers = undefined;
@@ -170,17 +176,19 @@ export class Hub {
   }
 
   /** Sends permits in reply to a heartbeat, or between heartbeats. */
-  async sendPermits(session: WorkerSession, permits: Record<string, number>): Promise<void> {
+  async sendPermits(session: WorkerSession, { permits, waits }: SessionPermits): Promise<void> {
     const clock = await this.#options.store.now();
     const replicas = this.#options.replicas(session.batch);
     const announced = this.#options.announced();
     session.permits = permits;
+    session.waits = waits;
     session.replicas = JSON.stringify(replicas);
     session.announced = announced.rev;
     session.send({
       type: 'beat',
       clock,
       permits,
+      ...(Object.keys(waits).length === 0 ? {} : { waits }),
       ...(Object.keys(replicas).length === 0 ? {} : { replicas }),
       announced,
     });
@@ -193,7 +201,7 @@ export class Hub {
     await Promise.all(late.map((session) => this.sendPermits(session, this.permits(session.id))));
   }
 
-  #share(): ReadonlyMap<string, Record<string, number>> {
+  #share(): ReadonlyMap<string, SessionPermits> {
     this.#shared = this.#options.shares();
     this.#sharedAt = performance.now();
     return this.#shared;
@@ -205,7 +213,12 @@ export class Hub {
       const permits = shares.get(session.id);
       if (permits === undefined) continue;
       const replicasChanged = session.replicas !== JSON.stringify(this.#options.replicas(session.batch));
-      if (replicasChanged || muchChanged(session.permits, permits)) await this.sendPermits(session, permits);
+      if (
+        replicasChanged ||
+        muchChanged(session.permits, permits.permits) ||
+        !isDeepStrictEqual(session.waits, permits.waits)
+      )
+        await this.sendPermits(session, permits);
     }
   }
 

@@ -7,6 +7,7 @@ import type { Log } from '../../common/log.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { Grant } from '../../protocol/worker.ts';
 import type { BatchRecord, Lease, Store } from '../../store/store.ts';
+import type { Shares } from '../shares/shares.ts';
 import type { Counters } from '../telemetry/counters.ts';
 import { Throttle } from '../throttle.ts';
 import { Gathering } from './gathering.ts';
@@ -26,6 +27,8 @@ interface LeasingOptions {
   readonly submission: (sha: string) => Promise<Submission>;
   /** Returns how many more rollouts the endpoints of a batch can take. */
   readonly room: (batch: string) => number;
+  /** The shares and limits of users and queues. */
+  readonly shares: Pick<Shares, 'room' | 'lease' | 'granted'>;
   /** Called when a rollout was leased, so that its new worker sends live text to those watching. */
   readonly onGranted: (rollout: string) => void;
 }
@@ -64,7 +67,14 @@ export class Leasing {
     if (this.#waiting.has(batch)) this.#throttle(batch).request(now);
   }
 
-  /** Handles a change of endpoint permits. */
+  /** Returns how many rollouts the workers of a batch wait for. */
+  requested(batch: string): number {
+    let requested = 0;
+    for (const session of this.#waiting.get(batch) ?? []) requested += session.requested;
+    return requested;
+  }
+
+  /** Handles a change of endpoint permits, or of what others leave. */
   lookAtAll(): void {
     for (const batch of this.#waiting.keys()) this.check(batch);
   }
@@ -145,6 +155,7 @@ export class Leasing {
     const { batch } = record.row;
     let room = Math.min(
       queued,
+      this.#options.shares.room(record),
       concurrency === 'auto' ? this.#options.room(batch) : concurrency - running - this.#continuing(batch),
     );
     // Each session gets its share first, so that the first one does not take everything.
@@ -157,6 +168,10 @@ export class Leasing {
         requests.push({ session, want });
         room -= want;
       }
+      const leased = this.#options.shares.lease(
+        batch,
+        requests.reduce((sum, { want }) => sum + want, 0),
+      );
       // In parallel, so that they share a commit: a thousand workers must not wait for a thousand commits.
       await Promise.all(
         requests.map(async ({ session, want }) => {
@@ -165,13 +180,14 @@ export class Leasing {
           if (leases.length < want) room = 0; // the queue is empty
           if (leases.length === 0) return;
           // Breakpoints that were set during the lease have been sent already, and the grant must not undo them.
-          const current = await this.#options.store.batch(record.row.batch);
+          const current = await this.#options.store.batch(batch);
           const fields = grantFields(current ?? record);
           const needs = taskNeeds(submission, fields.breakpoints);
           for (const lease of leases) this.#grant(session, lease, fields, needs);
           this.#options.hub.commands(session);
         }),
-      );
+      ).finally(leased);
+      if (counts.size > 0) this.#options.shares.granted();
     }
     return counts;
   }
@@ -197,6 +213,7 @@ export class Leasing {
 
   #grant(session: WorkerSession, lease: Lease, fields: GrantFields, needs: TaskNeeds): void {
     session.requested -= 1;
+    session.granted();
     if (session.pod !== undefined) session.only = lease.rollout;
     const { epoch, task, attempt, place, sampling, rescores } = lease;
     const held = { epoch, task: task.id, attempt, try: lease.try };

@@ -2,10 +2,14 @@
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { ServerToWorker } from '../../protocol/worker.ts';
+import type { WaitReason } from '../../trace/schema.ts';
 
 /** Close codes: the session has ended, so the worker must reconnect; and a permanent refusal (policy violation). */
 const SESSION_ENDED = 4001;
 export const CLOSE_FOR_GOOD = 1008;
+
+/** How much more than before a worker may call, so that its share can grow. */
+const PEAK_MARGIN = 1.25;
 
 /** Shortens a reason to what a close frame can carry. */
 export function closeReason(why: string): string {
@@ -62,6 +66,11 @@ export class WorkerSession {
   draining = false;
   /** The last state sent to it: permits, replicas, announcements, and the state of its batch. */
   permits: Readonly<Record<string, number>> = {};
+  waits: Readonly<Record<string, WaitReason>> = {};
+  /** Most calls at once before each of the last two beats, if the worker reports it. */
+  #peaks: readonly [number, number] | undefined;
+  /** Rollouts granted since the last beat, and before it since the one before: each may call at once. */
+  #grants: readonly [number, number] = [0, 0];
   replicas = '{}';
   announced = 0;
   paused: boolean;
@@ -89,6 +98,25 @@ export class WorkerSession {
   /** Number of running rollouts; held ones do not occupy slots. */
   get running(): number {
     return this.rollouts.size - this.held.size;
+  }
+
+  /** Returns the calls that it could make at once: those of the last beat and some more, if all run tools meanwhile. */
+  get demand(): number {
+    const { running } = this;
+    if (this.#peaks === undefined) return running;
+    const [since, before] = this.#grants;
+    return Math.min(running, Math.ceil(Math.max(...this.#peaks) * PEAK_MARGIN) + 1 + since + before);
+  }
+
+  /** Notes the most calls at once since the last beat. */
+  beat(peak: number | undefined): void {
+    this.#peaks = peak === undefined ? undefined : [peak, this.#peaks?.[0] ?? peak];
+    this.#grants = [0, this.#grants[0]];
+  }
+
+  /** Notes that it got a rollout. */
+  granted(): void {
+    this.#grants = [this.#grants[0] + 1, this.#grants[1]];
   }
 
   send(frame: ServerToWorker): void {

@@ -2,6 +2,7 @@ import type { CollectableBlobs } from '../blobs/content.ts';
 import { int, intOr, text } from '../sql/row.ts';
 import type { Reader, Sql, Transaction } from '../sql/sql.ts';
 import { batchStream } from './events.ts';
+import { foldPods } from './usage.ts';
 
 const GRACE_MS = 60 * 60 * 1000;
 /** Rollouts removed per transaction. */
@@ -110,6 +111,7 @@ async function hide(tx: Transaction, { id, name }: Candidate): Promise<boolean> 
   if (row === undefined) return false;
   if ((await tx.get('SELECT batch FROM lineage WHERE parent = ?', id)) !== undefined) return false;
   await tx.run('UPDATE batch SET gone = 1 WHERE id = ?', id);
+  await foldPods(tx, name);
   await tx.run('DELETE FROM lineage WHERE batch = ?', id);
   await tx.run('DELETE FROM blob_ref WHERE batch = ?', id);
   tx.changed(name);

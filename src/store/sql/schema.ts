@@ -7,7 +7,7 @@
  */
 import type { Table } from './sql.ts';
 
-export const STORE_VERSION = 13;
+export const STORE_VERSION = 14;
 
 export const BATCH = {
   name: 'batch',
@@ -272,6 +272,7 @@ export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [
   controlCounts,
   repeatedRequests,
   identities,
+  usage,
 ];
 
 function firstVersion(d: Definitions): readonly string[] {
@@ -457,5 +458,22 @@ function identities(d: Definitions): readonly string[] {
     )${d.table}`,
     'CREATE INDEX audit_who ON audit (who, id)',
     'CREATE INDEX audit_batch ON audit (batch, id)',
+  ];
+}
+
+function usage(d: Definitions): readonly string[] {
+  return [
+    `CREATE TABLE token_use (
+      minute ${d.int} NOT NULL, queue TEXT NOT NULL, owner TEXT NOT NULL, tokens ${d.int} NOT NULL,
+      PRIMARY KEY (minute, queue, owner)
+    )${d.clustered}`,
+    // A pod is known by its UID. CPUs and GPUs in thousandths; Those of removed batches are added up.
+    `CREATE TABLE pod_use (
+      uid TEXT NOT NULL, batch TEXT NOT NULL, queue TEXT NOT NULL, owner TEXT NOT NULL, model TEXT NOT NULL,
+      from_at ${d.int} NOT NULL, until_at ${d.int} NOT NULL, cpus ${d.int} NOT NULL, gpus ${d.int} NOT NULL,
+      PRIMARY KEY (uid)
+    )${d.clustered}`,
+    'CREATE INDEX pod_use_batch ON pod_use (batch)',
+    'CREATE INDEX pod_use_until ON pod_use (until_at)',
   ];
 }

@@ -1,5 +1,5 @@
 /** Labels of recorded values, as texts for people. */
-import type { EventData } from '../schema.ts';
+import type { EventData, WaitReason } from '../schema.ts';
 
 /** Returns `invalid arguments` for the error class `invalid_arguments`. */
 export function errorLabel(errorClass: string): string {
@@ -35,4 +35,11 @@ const SIDES: Readonly<Record<string, string>> = {
   world: 'World model',
   shadow: 'Shadow',
   lookahead: 'Look-ahead',
+};
+
+/** What a model call waited for, by the reason in its record. */
+export const WAITED_FOR: Readonly<Record<WaitReason, string>> = {
+  priority: 'batches of a higher priority',
+  share: 'the share of others',
+  tokens: 'the limit on tokens per hour',
 };

@@ -126,7 +126,7 @@ export class RolloutPool {
         // Before calls that wait get permits.
         if (news || removed !== undefined) gate.pausesChanged();
         if (news) calls.report();
-        gate.setPermits(frame.permits);
+        gate.setPermits(frame.permits, frame.waits);
         if (removed !== undefined) gate.forget((endpoint) => removed.includes(endpoint));
       }
     }

@@ -15,6 +15,8 @@ export interface PodShape {
   readonly steps: number;
   /** Mean time of a step; each takes half to one and a half of it. */
   readonly stepMs: number;
+  /** Whether its calls wait for permits, as those of workers do. */
+  readonly permits?: boolean;
 }
 
 /** Measurements of all pods, in milliseconds. */
@@ -26,6 +28,8 @@ export class PodTimes {
   readonly acks: number[] = [];
   settled = 0;
   events = 0;
+  /** Model calls that ended. */
+  calls = 0;
 }
 
 /** One attempt: the events of each turn. */
@@ -57,6 +61,11 @@ export class SimulatedPod {
   /** As named by the first permits. */
   #endpoint: string | undefined;
   #granted = 0;
+  /** With permits: how many calls it may run, those that run and wait, and the most of both since the last beat. */
+  #limit = 0;
+  #calling = 0;
+  readonly #waiting: Running[] = [];
+  #peak = 0;
   readonly #name: string;
 
   private constructor(
@@ -94,12 +103,16 @@ export class SimulatedPod {
     const pod = new SimulatedPod(socket, name, shape, times, seed, failed);
     await once(socket, 'open');
     pod.#send({ type: 'hello', protocol: PROTOCOL, worker: name, slots: shape.slots, rollouts: [] });
-    const beat = setInterval(
-      () => pod.#send({ type: 'beat', load: { running: pod.#running.size, held: 0, waiting: 0, rss: 0 } }),
-      BEAT_SECONDS * 1000,
-    );
+    const beat = setInterval(() => pod.#beat(), BEAT_SECONDS * 1000);
     pod.#timers.add(beat);
     return pod;
+  }
+
+  #beat(): void {
+    const waiting = this.#waiting.length;
+    const peak = this.#shape.permits === true ? { peak: this.#peak } : {};
+    this.#peak = this.#calling + waiting;
+    this.#send({ type: 'beat', load: { running: this.#running.size, held: 0, waiting, rss: 0, ...peak } });
   }
 
   close(): void {
@@ -113,6 +126,7 @@ export class SimulatedPod {
     switch (frame.type) {
       case 'welcome':
         this.#request(this.#shape.slots);
+        this.#beat();
         return;
       case 'grant':
         this.#begin(frame);
@@ -125,6 +139,8 @@ export class SimulatedPod {
         return;
       case 'beat':
         this.#endpoint ??= Object.keys(frame.permits)[0];
+        this.#limit = frame.permits[this.#endpoint ?? ''] ?? 0;
+        this.#call();
         return;
       default: // nothing to do
     }
@@ -162,10 +178,35 @@ export class SimulatedPod {
     if (this.#endpoint !== undefined && events.some(({ kind }) => kind === 'model.end'))
       this.#send({ type: 'endpoint', endpoint: this.#endpoint, what: 'ok', count: 1 });
     if (running.turns.length === 0) return;
+    if (this.#shape.permits === true) {
+      this.#waiting.push(running);
+      this.#peak = Math.max(this.#peak, this.#calling + this.#waiting.length);
+      this.#call();
+    } else {
+      this.#later(() => this.#turn(running));
+    }
+  }
+
+  /** Begins the calls that it has permits for. */
+  #call(): void {
+    while (this.#calling < this.#limit) {
+      const running = this.#waiting.shift();
+      if (running === undefined) return;
+      this.#calling += 1;
+      this.#later(() => {
+        this.#calling -= 1;
+        this.#times.calls += 1;
+        this.#turn(running);
+        this.#call();
+      });
+    }
+  }
+
+  #later(next: () => void): void {
     const timer = setTimeout(
       () => {
         this.#timers.delete(timer);
-        this.#turn(running);
+        next();
       },
       this.#shape.stepMs * (0.5 + this.#random.next()),
     );

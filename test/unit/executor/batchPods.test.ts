@@ -83,6 +83,7 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
   const plans: NewRound[] = [];
   const refuse = options.refuse ?? [];
   let missing: string[] = [];
+  let allowed: { pods: number; text: string } | undefined;
   let unwritable: StudioError | undefined;
   const rounds = new Rounds();
   let role: 'makes' | 'watches' | 'unready' = 'makes';
@@ -109,6 +110,12 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
       assert.ok(plan !== undefined);
       return Promise.resolve(jobOf(plan, [], released));
     },
+    resize: ({ round }: Round, { parallelism, completions }: NewRound['sizing']) => {
+      void say(`resize ${round} to ${parallelism} of ${completions}`);
+      const plan = plans.find((one) => one.round === round);
+      assert.ok(plan !== undefined);
+      return Promise.resolve(jobOf({ ...plan, sizing: { ...plan.sizing, parallelism, completions } }));
+    },
     removeJob: () => say('remove job'),
     removeSecrets: () => say('remove secrets'),
   } as unknown as BatchObjects;
@@ -125,6 +132,7 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
       role: () => role,
       ignoredRounds: 0,
       lastBadEnd: () => 'Pod p failed.',
+      allowed: () => allowed,
       signal: new AbortController().signal,
     },
     record(options.first),
@@ -137,6 +145,7 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
     log,
     plans,
     be: (next: typeof role) => (role = next),
+    allow: (next: typeof allowed) => (allowed = next),
     /** Others deleted objects, and writing them again fails. */
     lose: async (objects: string[], error?: StudioError): Promise<string[]> => {
       const from = log.length;
@@ -212,6 +221,21 @@ describe('BatchPods', () => {
     assert.deepEqual([...(await look({})), ...(await look({}))], ['hand over']);
     be('makes');
     assert.deepEqual(await look({}), ['create 1 of 2x4']);
+  });
+
+  it('has no more pods than its user may, and gets more when others end', async () => {
+    const { look, allow, pods, rounds } = kit();
+    allow({ pods: 0, text: 'ann may have 2 pods at once.' });
+    assert.deepEqual(await look(), []);
+    assert.deepEqual(pods.wait, { why: 'pods', text: 'ann may have 2 pods at once.' });
+    assert.deepEqual(pods.pods, { has: 0, wants: 2 });
+    allow({ pods: 1, text: 'ann may have 2 pods at once.' });
+    assert.deepEqual(await look({}), ['create 1 of 1x4']);
+    assert.deepEqual([pods.wait.why, pods.pods], ['pods', { has: 1, wants: 2 }]);
+    assert.deepEqual(await look({ queued: 4, running: 4 }), []);
+    allow({ pods: 2, text: 'ann may have 2 pods at once.' });
+    assert.deepEqual(await look({ queued: 4, running: 4 }), ['resize 1 to 2 of 2']);
+    assert.deepEqual([pods.wait, rounds.active('b1')?.pods], [undefined, 2]);
   });
 
   it('releases the pods of a paused batch once nothing runs, and has them again when it is resumed', async () => {

@@ -8,6 +8,7 @@ import type { Job } from '../../../src/kubernetes/access/objects.ts';
 function round(changes: Partial<Round> = {}): Round {
   return {
     name: 'rollout-b1-1',
+    pods: 1,
     uid: 'u',
     round: 1,
     state: 'complete',

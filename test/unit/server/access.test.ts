@@ -178,7 +178,12 @@ test('options are parsed from the command line', () => {
     rolloutGb: 16,
     metrics: 'token',
     otlp: undefined,
+    shares: {},
   });
+  assert.deepEqual(
+    parseOptions(['--store', 'x'], { ROLLOUT_SHARES: '{"users":{"ann":{"weight":2,"tokens_per_hour":5000}}}' }).shares,
+    { users: { ann: { weight: 2, tokens_per_hour: 5_000 } } },
+  );
   assert.deepEqual(
     parseOptions(['--store', 'x', '--executor', 'kubernetes', '--advertise', 'http://server.here:8080/']).advertise,
     ['http://server.here:8080'],

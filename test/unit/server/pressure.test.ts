@@ -171,13 +171,13 @@ describe('back-pressure', () => {
     pressure.use('b1', ['http://a/v1'], [], 8);
     pressure.use('b2', ['http://a/v1', 'http://b/v1'], ['http://judge/v1'], 100);
     state.callers = [
-      { session: 's1', batch: 'b1', running: 4 },
-      { session: 's2', batch: 'b2', running: 4 },
+      { session: 's1', batch: 'b1', running: 4, demand: 4 },
+      { session: 's2', batch: 'b2', running: 4, demand: 4 },
     ];
     const shares = pressure.shares();
-    assert.deepEqual(Object.keys(shares.get('s1')!), ['http://a/v1']);
-    assert.deepEqual(shares.get('s2')!, { 'http://a/v1': 25, 'http://b/v1': 50, 'http://judge/v1': 100 });
-    assert.equal(shares.get('s1')!['http://a/v1']! + shares.get('s2')!['http://a/v1']!, 50);
+    assert.deepEqual(Object.keys(shares.get('s1')!.permits), ['http://a/v1']);
+    assert.deepEqual(shares.get('s2')!.permits, { 'http://a/v1': 25, 'http://b/v1': 50, 'http://judge/v1': 100 });
+    assert.equal(shares.get('s1')!.permits['http://a/v1']! + shares.get('s2')!.permits['http://a/v1']!, 50);
     pressure.release('b2');
     assert.deepEqual(
       pressure.info().map(({ endpoint }) => endpoint),
@@ -220,7 +220,7 @@ describe('back-pressure', () => {
     const { state, pressure } = setUp();
     pressure.use('b1', ['http://a/v1'], [], undefined);
     assert.equal(pressure.room('b1', ['http://a/v1']), START_PERMITS * 2);
-    state.callers = [{ session: 's1', batch: 'b1', running: 60 }];
+    state.callers = [{ session: 's1', batch: 'b1', running: 60, demand: 60 }];
     assert.equal(pressure.room('b1', ['http://a/v1']), START_PERMITS * 2 - 60);
     pressure.report('b1', 'http://a/v1', { what: 'down', text: 'refused' });
     assert.ok(state.changes > 0);

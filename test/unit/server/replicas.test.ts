@@ -45,16 +45,26 @@ describe('replicas of an endpoint', () => {
   test('have permits each, instead of the endpoint', () => {
     const { state, pressure, report } = setUp();
     pressure.use('b1', [SERVICE], ['http://judge/v1'], 192);
-    state.callers = [{ session: 's1', batch: 'b1', running: 12 }];
-    assert.deepEqual(pressure.shares().get('s1'), { [SERVICE]: 192, 'http://judge/v1': 192 });
+    state.callers = [{ session: 's1', batch: 'b1', running: 12, demand: 12 }];
+    assert.deepEqual(pressure.shares().get('s1')?.permits, { [SERVICE]: 192, 'http://judge/v1': 192 });
     assert.deepEqual(pressure.replicas('b1'), {});
     report(replica(1), replica(2), replica(3));
     assert.equal(state.changes, 1);
-    assert.deepEqual(pressure.shares().get('s1'), { 'http://judge/v1': 192, [url(1)]: 64, [url(2)]: 64, [url(3)]: 64 });
+    assert.deepEqual(pressure.shares().get('s1')?.permits, {
+      'http://judge/v1': 192,
+      [url(1)]: 64,
+      [url(2)]: 64,
+      [url(3)]: 64,
+    });
     assert.deepEqual(pressure.replicas('b1'), { [SERVICE]: [url(1), url(2), url(3)] });
     assert.deepEqual(pressure.replicas('b2'), {});
     pressure.report('b1', url(2), { what: 'busy', text: 'queue is full' });
-    assert.deepEqual(pressure.shares().get('s1'), { 'http://judge/v1': 192, [url(1)]: 64, [url(2)]: 0, [url(3)]: 64 });
+    assert.deepEqual(pressure.shares().get('s1')?.permits, {
+      'http://judge/v1': 192,
+      [url(1)]: 64,
+      [url(2)]: 0,
+      [url(3)]: 64,
+    });
     const rows = pressure
       .info()
       .map(({ endpoint, service, replica: name, state: how }) => [endpoint, service, name, how]);
@@ -69,7 +79,7 @@ describe('replicas of an endpoint', () => {
     const { state, pressure, report } = setUp();
     pressure.use('b1', [SERVICE], [], undefined);
     report(replica(1), replica(2));
-    state.callers = [{ session: 's1', batch: 'b1', running: 4 }];
+    state.callers = [{ session: 's1', batch: 'b1', running: 4, demand: 4 }];
     for (const n of [1, 2]) pressure.report('b1', url(n), { what: 'down', text: 'connect ECONNREFUSED' });
     report(replica(1, 'another pod'), replica(3));
     assert.deepEqual(

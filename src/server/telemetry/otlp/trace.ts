@@ -275,6 +275,7 @@ class Trace {
         'rollout.retries': end?.retries?.length,
         'rollout.queue_seconds': seconds(end?.queue_ms),
         'rollout.paused_seconds': seconds(end?.paused_ms),
+        'rollout.waited_seconds': seconds(end?.waited_ms),
       },
       end?.error,
     );

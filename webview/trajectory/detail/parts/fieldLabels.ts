@@ -53,6 +53,12 @@ const LABELS: Readonly<Record<string, FieldLabel>> = {
     title: 'A trainer paused the endpoint; no limit counts this time',
     format: timeIfAny,
   },
+  waited_ms: {
+    label: 'Time waiting',
+    title: 'The server held the call back in favor of other batches, or of a limit; no limit of the agent counts it',
+    format: timeIfAny,
+  },
+  waited_for: { label: 'Waited for', title: 'Why the server held the call back' },
   aborted: {
     label: 'Aborted by a pause',
     title: 'Requests that a pause of the endpoint aborted; they were made again',

@@ -3,7 +3,7 @@ import { startedAtOf } from '../../../../src/trace/callTimes.ts';
 import type { ModelSpan, ToolSpan } from '../../../../src/trace/model/spans.ts';
 import type { Step } from '../../../../src/trace/model/step.ts';
 import type { TrajectoryModel } from '../../../../src/trace/model.ts';
-import { holdLabel } from '../../../../src/trace/text/labels.ts';
+import { holdLabel, WAITED_FOR } from '../../../../src/trace/text/labels.ts';
 import { troubleOf } from '../../../../src/trace/trouble.ts';
 
 export interface TimeBar {
@@ -71,7 +71,16 @@ function modelBars(model: TrajectoryModel, span: ModelSpan, now: number): TimeBa
     },
   ];
   if (end === undefined) return bars;
-  const { queue_ms: queued, paused_ms: paused, first_ms: first, usage } = end;
+  const { queue_ms: queued, paused_ms: paused, waited_ms: waited, waited_for: reason, first_ms: first, usage } = end;
+  if (waited !== undefined && waited > 0)
+    bars.push({
+      name: `waiting${reason === undefined ? '' : `: ${WAITED_FOR[reason]}`}`,
+      kind: 'waiting',
+      depth: 2,
+      from: 0,
+      ms: waited,
+      open: false,
+    });
   if (paused !== undefined && paused > 0)
     bars.push({ name: 'waiting: endpoint paused', kind: 'waiting', depth: 2, from: 0, ms: paused, open: false });
   const generated = usage?.output_tokens;
