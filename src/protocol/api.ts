@@ -42,7 +42,7 @@ import {
   type TokenPage,
   tokenPage,
 } from './groups.ts';
-import type { BlobBytes, ByteRange, Transport, WireReply } from './transport.ts';
+import type { BlobBytes, ByteRange, Transport, WireReply, WireRequest } from './transport.ts';
 import type { Lineage } from './worker.ts';
 
 export interface RolloutInfo {
@@ -337,15 +337,20 @@ export class Api {
     signal: AbortSignal | undefined,
     range?: ByteRange,
   ): Promise<WireReply> {
-    const reply = await this.#transport.request({
+    return this.send({
       method,
       path,
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
       ...(range === undefined ? {} : { range }),
     });
+  }
+
+  /** Sends any request. Throws the error of a reply that is one. */
+  async send(request: WireRequest): Promise<WireReply> {
+    const reply = await this.#transport.request(request);
     if (reply.status >= 200 && reply.status < 300) return reply;
-    throw await readFailure(reply, `${method} ${path}`);
+    throw await readFailure(reply, `${request.method} ${request.path}`);
   }
 }
 

@@ -5,6 +5,7 @@ import type { EventData, EventKind, RolloutEndStatus } from '../trace/schema.ts'
 import type { TaskRate } from '../trace/selection/curriculum.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
+import { SqlArchive } from './archive/sqlArchive.ts';
 import type { CollectableBlobs } from './blobs/content.ts';
 import type { AskedGroup, FilteredGroup, FinishedGroupRecord, ReplayedRollout } from './groupStore.ts';
 import { Appender } from './logic/appender.ts';
@@ -73,6 +74,7 @@ export class SqlStore implements Store {
   readonly endpoints: SqlEndpoints;
   readonly sharing: SqlSharing;
   readonly audit: SqlAudit;
+  readonly archive: SqlArchive;
   readonly #sql: Sql;
   readonly #collectable: CollectableBlobs;
   readonly #leaseMs: number;
@@ -94,6 +96,7 @@ export class SqlStore implements Store {
     this.#collectable = blobs;
     this.#leaseMs = options.leaseMs;
     this.#packer = new Packer(sql, options.packDelayMs);
+    this.archive = new SqlArchive({ sql, blobs, files: blobs.outside, packer: this.#packer, store: options.name });
     this.#appender = new Appender(sql, () => this.#packer.schedule());
     this.#leaser = new Leaser(sql);
     this.#groups = new GroupAdder(sql);

@@ -14,6 +14,7 @@ import type { TaskRate } from '../trace/selection/curriculum.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { AuditStore, Shared, SharingStore } from './accessStore.ts';
+import type { ArchiveStore } from './archiveStore.ts';
 import type { EndpointStore } from './endpointStore.ts';
 import type { GroupStore } from './groupStore.ts';
 
@@ -28,6 +29,8 @@ export interface Store extends GroupStore {
   readonly sharing: SharingStore;
   /** Who did what. */
   readonly audit: AuditStore;
+  /** Backups, and copies of batches. */
+  readonly archive: ArchiveStore;
   /** Returns milliseconds since the epoch, by the database's clock. */
   now(): Promise<number>;
   /** Returns a key created once per store, which signs worker tokens: 32 random bytes in hex. */

@@ -4,7 +4,7 @@ import { text } from './row.ts';
 import { type Definitions, MIGRATIONS, STORE_VERSION } from './schema.ts';
 import type { Reader, Sql, Table, Transaction } from './sql.ts';
 
-const META: Table = { name: 'meta', columns: { name: 'text', value: 'text' } };
+export const META: Table = { name: 'meta', columns: { name: 'text', value: 'text' } };
 const CREATE_META = 'CREATE TABLE IF NOT EXISTS meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)';
 
 async function get(tx: Reader, name: string): Promise<string | undefined> {

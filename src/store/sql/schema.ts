@@ -122,6 +122,11 @@ export const BLOB_CHUNK = {
   name: 'blob_chunk',
   columns: { sha: 'text', n: 'int', bytes: 'bytes' },
 } as const satisfies Table;
+/** Small blobs, compressed together. `blobs`: how many are left in it. */
+export const BLOB_PACK = {
+  name: 'blob_pack',
+  columns: { id: 'int', blobs: 'int', bytes: 'bytes' },
+} as const satisfies Table;
 export const LINEAGE = { name: 'lineage', columns: { batch: 'int', parent: 'int' } } as const satisfies Table;
 export const SESSION = {
   name: 'session',
