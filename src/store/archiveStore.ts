@@ -33,8 +33,8 @@ export interface ArchiveStore {
    * follow the previous one, or is of another revision of the batch.
    */
   receiveCopy(page: CopiedPage): Promise<CopyState>;
-  /** Removes an incomplete copy. */
-  dropCopy(batch: string): Promise<void>;
+  /** Removes an incomplete copy. Throws `conflict` if it is that of another user. */
+  dropCopy(batch: string, user: string | undefined): Promise<void>;
 }
 
 export interface CopiedPage {

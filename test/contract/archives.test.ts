@@ -333,7 +333,7 @@ describe('archives', { timeout: 5 * 60_000 }, () => {
       // A copy that was given up is removed.
       const other = await place(kind);
       await copy(source.store, other.store, batch, 1);
-      await other.store.archive.dropCopy(batch);
+      await other.store.archive.dropCopy(batch, undefined);
       const tables = await other.tables();
       for (const name of ['batch', 'rollout', 'event', 'task', 'blob_ref']) assert.deepEqual(tables[name], [], name);
       await copy(source.store, other.store, batch, 1);

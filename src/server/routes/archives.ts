@@ -53,7 +53,7 @@ export function archiveRoutes(services: Services): RouteHandler[] {
       method: 'POST',
       path: '/v1/copies/:copy/drop',
       handle: async (call) => {
-        await archive.dropCopy(param(call, 'copy'));
+        await archive.dropCopy(param(call, 'copy'), callerOf(call.identity).user);
         return {};
       },
     },

@@ -227,7 +227,7 @@ async function batchFor(
       throw new StudioError('conflict', `There is no incomplete copy of batch ${page.batch} here.`, {
         hint: 'Begin the copy again.',
       });
-    requireSame(page, before);
+    requireOwn(page.batch, page.user, before);
     if (before.next !== page.after || before.revision !== start.revision)
       throw new StudioError('conflict', `The copy of batch ${page.batch} continues elsewhere, or the batch changed.`, {
         hint: 'Run the same copy again.',
@@ -243,7 +243,13 @@ async function batchFor(
   return createBatch(tx, page, row, start.parents);
 }
 
-function requireSame({ batch, user }: CopiedPage, before: Progress): void {
+/** Throws `conflict` if another user is copying a batch. */
+export async function requireOwnCopy(db: Reader, batch: string, user: string | undefined): Promise<void> {
+  const before = await progressOf(db, batch);
+  if (before !== undefined) requireOwn(batch, user, before);
+}
+
+function requireOwn(batch: string, user: string | undefined, before: Progress): void {
   if (before.user !== null && user !== undefined && before.user !== user)
     throw new StudioError('conflict', `${before.user} is copying batch ${batch}.`, {
       hint: 'Wait until that copy is complete, or was given up for a day.',

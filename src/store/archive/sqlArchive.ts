@@ -5,7 +5,7 @@ import type { Packer } from '../logic/packing.ts';
 import type { Sql } from '../sql/sql.ts';
 import type { BlobStore } from '../store.ts';
 import { type BlobFiles, backup } from './backup.ts';
-import { copyState, incompleteCopies, receiveCopy } from './copyIn.ts';
+import { copyState, incompleteCopies, receiveCopy, requireOwnCopy } from './copyIn.ts';
 import { copyPage } from './copyOut.ts';
 import { begin, end, restoreFrames } from './restore.ts';
 
@@ -61,8 +61,9 @@ export class SqlArchive implements ArchiveStore {
     return receiveCopy(this.#parts.sql, this.#parts.blobs, page);
   }
 
-  async dropCopy(batch: string): Promise<void> {
+  async dropCopy(batch: string, user: string | undefined): Promise<void> {
     const { sql } = this.#parts;
+    await sql.read((db) => requireOwnCopy(db, batch, user));
     await removeIncomplete(sql, await sql.read((db) => incompleteCopies(db, { batch })));
   }
 }
