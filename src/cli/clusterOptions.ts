@@ -88,6 +88,11 @@ export const INSTALL_OPTIONS = {
       'YAML file with node selectors, tolerations, labels, requests, … of the pods of server, workers (all batches), ' +
       'and vllm; `none` takes it back',
   },
+  retention: {
+    type: 'string',
+    value: 'FILE',
+    text: 'YAML file with rules by which the server removes ended batches itself; `none` takes it back',
+  },
   vllm: { type: 'string', value: 'MODEL', text: 'also serve this model with vLLM; `none` removes it' },
   'vllm-gpus': { type: 'string', value: 'N', text: 'GPUs per vLLM replica (1)' },
   'vllm-replicas': { type: 'string', value: 'N', text: 'number of vLLM replicas (1)' },
@@ -145,6 +150,11 @@ export async function readInstallOptions(
     podsPath === undefined || podsPath === 'none'
       ? undefined
       : await (await import('./podsFile.ts')).readPodsFile(cwd, podsPath);
+  const retentionPath = textOption(commandLine, 'retention');
+  const retention =
+    retentionPath === undefined || retentionPath === 'none'
+      ? undefined
+      : await (await import('./retentionFile.ts')).readRetentionFile(cwd, retentionPath);
   const names = textOptions(commandLine, 'allow-host');
   const networks = (name: string): string[] | undefined => {
     const texts = textOptions(commandLine, name);
@@ -177,9 +187,15 @@ export async function readInstallOptions(
         allowIngress: networks('allow-ingress'),
         podSecurity: textOption(commandLine, 'pod-security') as InstallInput['podSecurity'],
         pods,
+        retention,
         ...(vllm === undefined ? {} : { vllm: vllm === 'none' ? undefined : vllm }),
       },
-      [...cleared, ...(podsPath === 'none' ? ['pods'] : []), ...(vllm === 'none' ? ['vllm'] : [])],
+      [
+        ...cleared,
+        ...(podsPath === 'none' ? ['pods'] : []),
+        ...(retentionPath === 'none' ? ['retention'] : []),
+        ...(vllm === 'none' ? ['vllm'] : []),
+      ],
     ),
     installed,
   );

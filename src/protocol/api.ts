@@ -257,7 +257,7 @@ export class Api {
   }
 
   gc(
-    options: { older_than_ms?: number; batches?: readonly string[]; dry_run: boolean },
+    options: { older_than_ms?: number; batches?: readonly string[]; rules?: boolean; dry_run: boolean },
     signal?: AbortSignal,
   ): Promise<GcResult> {
     return this.#json('POST', '/v1/gc', gcResult, options, signal);
@@ -399,5 +399,7 @@ export const gcResult = z.object({
   kept: z.array(z.object({ batch: z.string(), why: z.string() })),
   blobs: z.number(),
   bytes: z.number(),
+  /** By which rule of the server each batch goes, and how many bytes it has. */
+  why: z.array(z.object({ batch: z.string(), why: z.string(), bytes: z.number() })).optional(),
 });
-type GcResult = z.infer<typeof gcResult>;
+export type GcResult = z.infer<typeof gcResult>;

@@ -285,6 +285,8 @@ export type ForkReply = z.infer<typeof forkReply>;
 export const gcBody = z.object({
   older_than_ms: z.number().min(0).optional(),
   batches: z.array(z.string()).max(10_000).optional(),
+  /** By the rules of the server, if it has some. */
+  rules: z.boolean().optional(),
   dry_run: z.boolean(),
 });
 

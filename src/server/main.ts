@@ -86,6 +86,7 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
     secretsFolder: path.join(folder, 'secrets'),
     rolloutBytes: options.rolloutGb * 1e9,
     metrics: options.metrics,
+    retention: options.retention,
     ...(collector === undefined
       ? {}
       : { traces: { collector, service: process.env['OTEL_SERVICE_NAME'] ?? 'rollout-studio' } }),

@@ -5,6 +5,7 @@ import { newId } from '../common/ids.ts';
 import type { Log } from '../common/log.ts';
 import { PRODUCT } from '../common/product.ts';
 import { publicUrl } from '../common/redaction/hidable.ts';
+import type { RetentionFile } from '../config/schema/retentionFile.ts';
 import type { ClusterHost, Executor } from '../executor/executor.ts';
 import type { ReplicaSource } from '../protocol/replicas.ts';
 import { readOnlyError } from '../store/sqlite/readOnlySqlite.ts';
@@ -15,6 +16,7 @@ import { Logins, type Reviewer } from './access/logins.ts';
 import type { OriginRules } from './access/origins.ts';
 import { type ClientTokens, Tokens } from './access/tokens.ts';
 import type { UserSession } from './access/userSession.ts';
+import { Retention } from './batches/retention.ts';
 import { Secrets } from './batches/secrets.ts';
 import { Submissions } from './batches/submissions.ts';
 import { Supervisor } from './batches/supervisor.ts';
@@ -88,6 +90,8 @@ interface RolloutServerOptions {
   readonly metrics?: 'token' | 'open';
   /** The collector that receives finished rollouts as traces, and the service name to report. */
   readonly traces?: { readonly collector: Collector; readonly service: string };
+  /** What the server removes by itself. */
+  readonly retention?: RetentionFile | undefined;
   /** Called when the idle time is over. */
   readonly idle: () => void;
 }
@@ -219,7 +223,12 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     },
   });
 
+  const retention =
+    options.retention === undefined || options.readOnly === true
+      ? undefined
+      : new Retention({ store, secrets, log, rules: options.retention });
   const services: Services = {
+    retention,
     caller: OPERATOR,
     usable: (shas) => store.blobs.has(shas),
     store,
@@ -324,6 +333,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   });
   const closeParts = (): void => {
     idle.close();
+    retention?.close();
     logins.close();
     supervisor.close();
     groups.close();

@@ -10,6 +10,7 @@ import type { Secrets } from './batches/secrets.ts';
 import type { Submissions } from './batches/submissions.ts';
 import type { Supervisor } from './batches/supervisor.ts';
 import type { Changes } from './changes.ts';
+import type { Retention } from './batches/retention.ts';
 import type { EndpointControl } from './endpoints/control.ts';
 import type { Leasing } from './workers/leasing.ts';
 
@@ -34,6 +35,8 @@ export interface Services {
   /** See `Executor.lackingValues`. */
   readonly lackingValues: (batch: string) => readonly string[];
   readonly info: () => Promise<ServerInfo>;
+  /** What the server removes by itself. undefined: nothing. */
+  readonly retention: Retention | undefined;
   /** Whether the server is shutting down, so that clients and workers should use another one. */
   readonly draining: () => boolean;
   /** Handles a request of a trainer, which is silent while it learns: the server does not end for an hour. */

@@ -1,4 +1,5 @@
 import type { Json } from '../common/json.ts';
+import type { RetentionFile } from '../config/schema/retentionFile.ts';
 import type { BatchPage, RolloutPage } from '../protocol/client.ts';
 import type { GroupPage, GroupRow } from '../protocol/groups.ts';
 import type { EventData, EventKind, RolloutEndStatus } from '../trace/schema.ts';
@@ -23,6 +24,7 @@ import { Leaser } from './logic/leaser.ts';
 import * as lists from './logic/lists.ts';
 import { Packer } from './logic/packing.ts';
 import { podRollout } from './logic/podRollouts.ts';
+import { planRetention } from './logic/retention.ts';
 import * as sessions from './logic/sessions.ts';
 import { SqlSharing } from './logic/sharing.ts';
 import { addStoredBytes, storedBytes } from './logic/storedBytes.ts';
@@ -45,6 +47,7 @@ import type {
   NewSession,
   OpenSession,
   RescoredTask,
+  RetentionPlan,
   RolloutRecord,
   RolloutSelection,
   SessionRecord,
@@ -397,6 +400,10 @@ export class SqlStore implements Store {
 
   totals(): Promise<StoreTotals> {
     return this.#sql.read((db) => lists.totalAll(db));
+  }
+
+  retention(rules: RetentionFile): Promise<RetentionPlan> {
+    return planRetention(this.#sql, this.#collectable, rules);
   }
 
   gc(options: Parameters<Store['gc']>[0]): ReturnType<Store['gc']> {

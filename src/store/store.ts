@@ -5,6 +5,7 @@
  * database fails (nothing was changed then), `not_found`, and `conflict` for an illegal transition.
  */
 import type { Json } from '../common/json.ts';
+import type { RetentionFile } from '../config/schema/retentionFile.ts';
 import type { ForkEdit } from '../config/submission.ts';
 import type { BatchPage, BatchRow, CreateBatch, RolloutPage } from '../protocol/client.ts';
 import type { GroupSampling, GroupSettings } from '../protocol/groups.ts';
@@ -217,6 +218,11 @@ export interface Store extends GroupStore {
   counts(): Promise<{ queued: number; running: number; held: number }>;
   /** Counts batches by state, and all settled attempts by outcome. */
   totals(): Promise<StoreTotals>;
+  /**
+   * Returns which ended batches rules would remove, and why: never one that an active batch needs, or whose events a
+   * batch reads that stays. Oldest first.
+   */
+  retention(rules: RetentionFile): Promise<RetentionPlan>;
   /** Removes ended batches by age or ID (except those whose events an existing fork reads), then unreferenced blobs. */
   gc(options: {
     olderThanMs?: number;
@@ -228,6 +234,12 @@ export interface Store extends GroupStore {
      */
     blobGraceMs?: number;
   }): Promise<{ batches: string[]; kept: { batch: string; why: string }[]; blobs: number; bytes: number }>;
+}
+
+export interface RetentionPlan {
+  readonly batches: readonly { readonly batch: string; readonly why: string; readonly bytes: number }[];
+  /** Bytes of all batches. */
+  readonly total: number;
 }
 
 export interface StoreTotals {

@@ -9,25 +9,39 @@ import { openStore } from '../../src/store/open.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { Bench, end } from '../support/cli.ts';
 import { TestStore } from '../support/rolloutServer.ts';
-import { finish, openBatch, shaOf } from '../support/trajectories.ts';
+import { event, openBatch, wholeRollout } from '../support/trajectories.ts';
 import { ADD, type Report, WorkspaceBench } from '../support/workspace.ts';
 
 /** Fills a folder with a store of about `megabytes` of content that cannot be compressed, and one ended batch. */
 async function largeStore(folder: string, megabytes: number): Promise<string> {
   const store = await openStore(folder);
-  const contents = Array.from({ length: megabytes * 40 }, () => randomBytes(25_000));
-  const shas = contents.map(shaOf);
-  const { batch, session } = await openBatch(store, 30, { attempts: 2, blobs: shas, submission: shas[0]! });
-  await Promise.all(contents.map((content, n) => store.blobs.put(shas[n]!, content)));
-  for (const lease of await store.lease(session, 60)) await finish(store, batch, lease);
+  const { batch, session } = await openBatch(store, 30, { attempts: 2 });
+  const logs = Math.ceil((megabytes * 1e6) / 60 / 40_000);
+  for (const lease of await store.lease(session, 60)) {
+    const whole = wholeRollout(1, lease, batch);
+    const lines = Array.from({ length: logs }, (_, n) =>
+      event(whole.length + n, 'log', { stream: 'out', text: randomBytes(40_000).toString('base64') }),
+    );
+    const events = [...whole.slice(0, -1), ...lines, { ...whole.at(-1)!, seq: whole.length + logs }];
+    const result = await store.append({ rollout: lease.rollout, epoch: lease.epoch, from: 1, events });
+    assert.ok(result.ok);
+  }
   await store.endSession(session, 'done');
   await store.close();
   return batch;
 }
 
-/** Waits until a file has more than `bytes`. There is no event for what another process writes. */
-async function grown(file: string, bytes: number): Promise<void> {
-  while (!existsSync(file) || statSync(file).size <= bytes) await new Promise((resolve) => setTimeout(resolve, 2));
+/** Polls what another process does, of which there is no event. */
+async function until(what: string, check: () => boolean | Promise<boolean>): Promise<void> {
+  for (const end = performance.now() + 40_000; !(await check()); ) {
+    if (performance.now() > end) throw new Error(`${what}: not within 40 s`);
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+}
+
+/** Waits until a file has more than `bytes`. */
+function grown(file: string, bytes: number): Promise<void> {
+  return until(`${file} of ${bytes} bytes`, () => existsSync(file) && statSync(file).size > bytes);
 }
 
 async function outputOf(child: ReturnType<Bench['start']>): Promise<{ code: number | null; stderr: string }> {
@@ -54,7 +68,7 @@ describe('backup, restore, and copy', { timeout: 300_000 }, () => {
   it('save a store while a batch runs; restored elsewhere, in the other kind of store, it continues', async () => {
     const tasks = Object.fromEntries(Array.from({ length: 12 }, (_, n) => [`t${n}`, ADD]));
     const file = bench.batch('slow', {
-      model: '{ endpoint: "demo:?latency_ms=250&slots=2", name: demo, api_key: "${env:KEY_OF_DEMO}" }',
+      model: '{ endpoint: "demo:?latency_ms=250&slots=2", name: demo, headers: { x-pin: "${env:KEY_OF_DEMO}" } }',
       tasks,
       batch: 'attempts: 2\n',
     });
@@ -65,7 +79,7 @@ describe('backup, restore, and copy', { timeout: 300_000 }, () => {
       batch: string;
     };
     const { api } = await connect({ store: bench.store });
-    while ((await api.batch(launched.batch)).counts.passed < 3) await new Promise((resolve) => setTimeout(resolve, 50));
+    await until('three attempts', async () => (await api.batch(launched.batch)).counts.passed >= 3);
     const archive = bench.path('running.rollouts');
     const saved = await bench.json<{ file: string; batches: number; rollouts: number }>(['backup', archive]);
     assert.deepEqual([saved.file, saved.batches], [archive, 2]);
@@ -108,9 +122,8 @@ describe('backup, restore, and copy', { timeout: 300_000 }, () => {
     assert.match(without.stderr, /no longer has the values of KEY_OF_DEMO/);
     const resumed = await bare.run(['resume', launched.batch, ...there], { env: { ...lab, ...env } });
     assert.equal(resumed.code, 0, resumed.stderr);
-    while ((await target.api.batch(launched.batch)).state !== 'ended')
-      await new Promise((resolve) => setTimeout(resolve, 100));
-    while ((await api.batch(launched.batch)).state !== 'ended') await new Promise((resolve) => setTimeout(resolve, 100));
+    for (const one of [api, target.api])
+      await until('the end', async () => (await one.batch(launched.batch)).state === 'ended');
     for (const one of [api, target.api]) assert.equal((await one.batch(launched.batch)).counts.passed, 24);
   });
 
@@ -137,10 +150,12 @@ describe('backup, restore, and copy', { timeout: 300_000 }, () => {
     await ended;
     assert.ok(!existsSync(file));
     // Nothing holds gc off any more, and the next backup works.
-    while ((await server.fetch('/v1/gc', { method: 'POST', body: '{"dry_run":true}' })).status !== 200)
-      await new Promise((resolve) => setTimeout(resolve, 20));
+    await until('gc', async () => {
+      const reply = await server.fetch('/v1/gc', { method: 'POST', body: '{"dry_run":true}' });
+      return reply.status === 200;
+    });
     const saved = await bare.json<{ bytes: number }>(['backup', file, ...where]);
-    assert.ok(saved.bytes > 60_000_000);
+    assert.ok(saved.bytes > 60_000_000, String(saved.bytes));
     const verified = await bare.json<{ bytes: number }>(['backup', '--verify', file]);
     assert.deepEqual(verified, saved);
   });

@@ -1,4 +1,4 @@
-import { copyBatch } from '../../client/data/copyBatch.ts';
+import { type CopiedBatch, copyBatch } from '../../client/data/copyBatch.ts';
 import { resolveBatch } from '../../client/reference.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { StudioError } from '../../common/errors.ts';
@@ -34,7 +34,7 @@ export const copy: Command = {
     const batches = await Promise.all(commandLine.words.map((word) => resolveBatch(source.api, word, signal)));
     const line = new TransferLine(context.terminal, context.log);
     let finished = 0;
-    const copied = [];
+    const copied: CopiedBatch[] = [];
     for (const batch of new Set(batches)) {
       if (copied.some((one) => one.batch === batch)) continue;
       const results = await copyBatch(batch, {

@@ -3,14 +3,14 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { LOCAL } from '../../client/targets/local.ts';
-import { entryUrl, LONG_RUNNING_ENV, SERVER_OPTIONS } from '../../common/entries.ts';
+import { entryUrl, LONG_RUNNING_ENV, RETENTION_VARIABLE, SERVER_OPTIONS } from '../../common/entries.ts';
 import { errorCodeOf, StudioError } from '../../common/errors.ts';
 import { type ReadyLine, readyLine } from '../../protocol/serverFile.ts';
 import { type Command, numberOption, textOption } from '../command.ts';
 
 export const serve: Command = {
   name: 'serve',
-  usage: '[--port N] [--host ADDRESS] [--otlp URL] [--metrics open] [--rollout-gb N] [--log json]',
+  usage: '[--port N] [--host ADDRESS] [--otlp URL] [--metrics open] [--rollout-gb N] [--retention FILE] [--log json]',
   text: 'Runs the server of a store in the foreground until Ctrl-C. It does not stop when idle.',
   options: {
     port: { type: 'string', value: 'N', text: 'port to listen on (any free port)' },
@@ -26,6 +26,11 @@ export const serve: Command = {
       value: 'N',
       text: 'GB of large values that each rollout may store; one that exceeds it is truncated (16, or ROLLOUT_GB)',
     },
+    retention: {
+      type: 'string',
+      value: 'FILE',
+      text: 'YAML file with rules by which the server removes ended batches itself (none)',
+    },
     log: { type: 'string', value: 'text|json', text: 'log format on stderr (text)' },
   },
   async run(context, commandLine) {
@@ -34,6 +39,11 @@ export const serve: Command = {
         hint: 'Install a server in a cluster with rollout cluster install.',
       });
     const port = numberOption(commandLine, 'port', 0) ?? 0;
+    const retention = textOption(commandLine, 'retention');
+    const rules =
+      retention === undefined
+        ? undefined
+        : await (await import('../retentionFile.ts')).readRetentionFile(context.cwd, retention);
     const child = spawn(
       process.execPath,
       [
@@ -53,7 +63,12 @@ export const serve: Command = {
       // The store is not an argument, because other users see those, and its URL may contain a password.
       {
         stdio: ['ignore', 'pipe', 'inherit'],
-        env: { ...process.env, ...LONG_RUNNING_ENV, ROLLOUT_STORE: context.store },
+        env: {
+          ...process.env,
+          ...LONG_RUNNING_ENV,
+          ROLLOUT_STORE: context.store,
+          ...(rules === undefined ? {} : { [RETENTION_VARIABLE]: JSON.stringify(rules) }),
+        },
       },
     );
     // Ctrl-C in a terminal reaches the child too, but a signal sent only to this process does not.

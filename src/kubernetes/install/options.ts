@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { podsFile } from '../../config/schema/placement.ts';
+import { retentionFile } from '../../config/schema/retentionFile.ts';
 import { PROGRAM_SOURCES, SERVER_PORT, TLS_PORT } from '../names.ts';
 import { parseAllowed } from '../network/peers.ts';
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from '../security/podSecurity.ts';
@@ -103,6 +104,8 @@ export const installOptions = z.object({
   podSecurity: z.enum(POD_SECURITY_LEVELS).optional(),
   /** Settings of the pods of server, workers, and vLLM, as in their file (`config/schema/placement.ts`). */
   pods: podsFile.optional(),
+  /** What the server removes by itself. */
+  retention: retentionFile.optional(),
   vllm: vllmOptions.optional(),
 });
 export type InstallOptions = z.infer<typeof installOptions>;

@@ -1,6 +1,8 @@
 /** The server's command line. */
 import { parseArgs } from 'node:util';
+import { RETENTION_VARIABLE } from '../../common/entries.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
+import { type RetentionFile, retentionFile } from '../../config/schema/retentionFile.ts';
 import { LOOPBACK } from '../access/origins.ts';
 import { LOG_FORMATS, type LogFormat } from '../log.ts';
 
@@ -39,6 +41,8 @@ export interface ServerOptions {
   readonly metrics: 'token' | 'open';
   /** Base URL of a collector that receives finished rollouts as traces. undefined: use the OTEL_… variables. */
   readonly otlp: string | undefined;
+  /** What the server removes by itself. */
+  readonly retention: RetentionFile | undefined;
 }
 
 /** More than any rollout needs: an image of 4 MB in each of 4,000 steps. */
@@ -72,6 +76,7 @@ export function parseOptions(
     rolloutGb: gigabytes(values['rollout-gb'] ?? env['ROLLOUT_GB'] ?? ''),
     metrics: openWhere(oneOf('metrics', ['token', 'open'], values.metrics), values.host, executor),
     otlp: values.otlp === undefined ? undefined : collector(values.otlp),
+    retention: retention(env[RETENTION_VARIABLE] ?? ''),
   };
 }
 
@@ -130,6 +135,16 @@ function collector(text: string): string {
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
     throw wrong(`--otlp must be the address of a collector, such as http://name:4318, not “${text}”.`);
   return url.href;
+}
+
+/** Parses the rules that `rollout serve` or the installation has read from a file. */
+function retention(json: string): RetentionFile | undefined {
+  if (json === '') return undefined;
+  try {
+    return retentionFile.parse(JSON.parse(json));
+  } catch (cause) {
+    throw new StudioError('usage', `${RETENTION_VARIABLE} is not valid: ${errorText(cause)}`, { cause });
+  }
 }
 
 function origins(texts: readonly string[]): string[] {

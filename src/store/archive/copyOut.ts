@@ -15,6 +15,7 @@ import { blobsFrame, rowsFrame } from './codec.ts';
 
 /** Bytes of a page before compression. */
 const PAGE = 2 * 1024 * 1024;
+const MAX_PAGE = 16 * 1024 * 1024;
 /** Larger blobs are sent on their own. */
 const INLINE = 256 * 1024;
 /** Rows of events per query: each has up to 128 KB of text. */
@@ -215,17 +216,21 @@ class Page {
   /** Adds the contents of blobs that are not in the page yet. */
   async blobs(shas: readonly string[]): Promise<void> {
     const added: { sha: string; content: Uint8Array }[] = [];
+    let size = this.size;
     for (const sha of shas) {
       if (this.#seen.has(sha)) continue;
       this.#seen.add(sha);
       const blob = await this.#store.get(sha);
       if (blob === undefined) this.#missing.push(sha);
-      else if (blob.size > INLINE) this.#large.push([sha, blob.size]);
-      else added.push({ sha, content: Buffer.concat(await Array.fromAsync(blob.bytes)) });
+      else if (blob.size > INLINE || size + blob.size > MAX_PAGE) this.#large.push([sha, blob.size]);
+      else {
+        size += blob.size;
+        added.push({ sha, content: Buffer.concat(await Array.fromAsync(blob.bytes)) });
+      }
     }
     if (added.length === 0) return;
     this.add(await blobsFrame(added));
-    this.size += added.reduce((sum, { content }) => sum + content.byteLength, 0);
+    this.size = size;
   }
 
   end(next: string | undefined): Uint8Array[] {
