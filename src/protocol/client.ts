@@ -298,6 +298,8 @@ export const ticketReply = z.object({ ticket: z.string() });
 export const serverInfo = z.object({
   product: z.string(),
   protocol: int,
+  /** Of its tables. Servers of earlier versions do not say it. */
+  store_version: int.optional(),
   pid: int,
   store: z.string(),
   started_at: int,

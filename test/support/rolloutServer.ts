@@ -26,8 +26,8 @@ export class TestStore {
   readonly #servers: TestServer[] = [];
 
   /** Starts a server and waits for its first line. It starts no workers unless `args` say so. */
-  async start(args: readonly string[] = ['--executor', 'none']): Promise<TestServer> {
-    return this.#started(new TestServer(this.folder, this.folder, args));
+  async start(args: readonly string[] = ['--executor', 'none'], program?: string): Promise<TestServer> {
+    return this.#started(new TestServer(this.folder, this.folder, args, {}, program));
   }
 
   /** Starts a server of a PostgreSQL store as if on its own machine: it has its own user data folder. */
@@ -69,9 +69,16 @@ export class TestServer {
   readonly #sockets: { close(): void }[] = [];
 
   /** `folder` contains `server.json`, directly or in a subfolder. */
-  constructor(store: string, folder: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  constructor(
+    store: string,
+    folder: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    program = main,
+  ) {
     this.#folder = folder;
-    this.process = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, '--store', store, ...args], {
+    const words = ['--disable-warning=ExperimentalWarning', program, '--store', store, ...args];
+    this.process = spawn(process.execPath, words, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env },
     });

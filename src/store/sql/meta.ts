@@ -52,7 +52,11 @@ function newerStore(store: string, version: number): StudioError {
     'version',
     `The store ${store} was written by a newer Rollout Studio (store version ${version}; this version supports ` +
       `${STORE_VERSION}).`,
-    { hint: 'Update Rollout Studio, or use another store with --store.' },
+    {
+      hint:
+        'Update Rollout Studio, or use another store with --store. To go back to this version, restore a backup that ' +
+        'was made before the upgrade: rollout restore FILE --store NEW.',
+    },
   );
 }
 

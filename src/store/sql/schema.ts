@@ -7,7 +7,7 @@
  */
 import type { Table } from './sql.ts';
 
-export const STORE_VERSION = 13;
+export { STORE_VERSION } from '../../protocol/version.ts';
 
 export const BATCH = {
   name: 'batch',
