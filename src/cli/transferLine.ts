@@ -4,7 +4,7 @@ import type { Terminal } from './context.ts';
 import { redraw } from './output.ts';
 
 const REDRAW_MS = 100;
-const LINE_INTERVAL_MS = 5_000;
+const LINE_INTERVAL_MS = 2_000;
 
 export class TransferLine {
   readonly #terminal: Terminal;

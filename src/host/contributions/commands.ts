@@ -15,6 +15,7 @@ export const COMMANDS = {
   'rollout.runFailedAgain': { title: 'Run Failed Again', icon: 'run-errors' },
   'rollout.retryUnsettled': { title: 'Retry Unsettled', icon: 'issue-reopened' },
   'rollout.rescoreBatch': { title: 'Rescore Batch…', icon: 'law' },
+  'rollout.copyBatch': { title: 'Copy to Target…', icon: 'cloud-upload' },
   'rollout.compareWorld': { title: 'Compare World with Recording…', icon: 'beaker' },
   'rollout.stopBatch': { title: 'Stop', icon: 'debug-stop' },
   'rollout.pauseBatch': { title: 'Pause', icon: 'debug-pause' },
