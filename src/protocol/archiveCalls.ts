@@ -43,7 +43,11 @@ export async function readCopy(
   signal: AbortSignal,
 ): Promise<Uint8Array> {
   const query = after === undefined ? '' : `?after=${encodeURIComponent(after)}`;
-  const reply = await api.send({ method: 'GET', path: `/v1/batches/${encodeURIComponent(batch)}/copy${query}`, signal });
+  const reply = await api.send({
+    method: 'GET',
+    path: `/v1/batches/${encodeURIComponent(batch)}/copy${query}`,
+    signal,
+  });
   return reply.bytes();
 }
 
@@ -70,7 +74,13 @@ export function sendCopy(
     ...(after === undefined ? {} : { after }),
     ...(keepOwner ? { keep_owner: '1' } : {}),
   }).toString();
-  return post(api, `/v1/copies/${encodeURIComponent(batch)}${query === '' ? '' : `?${query}`}`, copyState, page, signal);
+  return post(
+    api,
+    `/v1/copies/${encodeURIComponent(batch)}${query === '' ? '' : `?${query}`}`,
+    copyState,
+    page,
+    signal,
+  );
 }
 
 export async function dropCopy(api: Api, batch: string, signal: AbortSignal): Promise<void> {

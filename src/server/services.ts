@@ -6,11 +6,11 @@ import type { ServerInfo } from '../protocol/client.ts';
 import type { Store } from '../store/store.ts';
 import type { Caller } from './access/caller.ts';
 import type { Tokens } from './access/tokens.ts';
+import type { Retention } from './batches/retention.ts';
 import type { Secrets } from './batches/secrets.ts';
 import type { Submissions } from './batches/submissions.ts';
 import type { Supervisor } from './batches/supervisor.ts';
 import type { Changes } from './changes.ts';
-import type { Retention } from './batches/retention.ts';
 import type { EndpointControl } from './endpoints/control.ts';
 import type { Leasing } from './workers/leasing.ts';
 

@@ -10,7 +10,14 @@ import { ARCHIVED, LEFT_OUT } from '../../src/store/archive/tables.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
-import { fillStore, plainRow, postgresTables, type RichStore, sqliteTables, type Tables } from '../support/richStore.ts';
+import {
+  fillStore,
+  plainRow,
+  postgresTables,
+  type RichStore,
+  sqliteTables,
+  type Tables,
+} from '../support/richStore.ts';
 import { eventsOf, newBatch, openBatch, shaOf, tasks } from '../support/trajectories.ts';
 
 const KINDS = ['sqlite', 'postgres'] as const;
@@ -46,7 +53,13 @@ async function backupOf(store: Store): Promise<Archive> {
 }
 
 async function restore(store: Store, { frames, end, storeVersion }: Archive, resume = false) {
-  const about = { sha256: end.sha256, store_version: storeVersion, created_at: 1, frames: frames.length, rows: end.rows };
+  const about = {
+    sha256: end.sha256,
+    store_version: storeVersion,
+    created_at: 1,
+    frames: frames.length,
+    rows: end.rows,
+  };
   let done = (await store.archive.beginRestore(about)).frames;
   for (; done < frames.length; )
     done = (await store.archive.restore(end.sha256, done, frames.slice(done, done + 7))).frames;
@@ -121,7 +134,9 @@ describe('archives', { timeout: 5 * 60_000 }, () => {
         const result = await restore(target.store, archive, true);
         const [before, now] = [await source.tables(), await target.tables()];
         assert.deepEqual(
-          Object.keys(now).filter((name) => !(name in LEFT_OUT)).sort(),
+          Object.keys(now)
+            .filter((name) => !(name in LEFT_OUT))
+            .sort(),
           ARCHIVED.map(({ table }) => table.name).sort(),
           'a table is neither in archives nor left out: see src/store/archive/tables.ts',
         );
@@ -132,9 +147,7 @@ describe('archives', { timeout: 5 * 60_000 }, () => {
         const ids = new Set(
           before['batch']!.filter(({ name }) => changed.has(String(name))).map(({ id }) => Number(id)),
         );
-        const held = new Set(
-          before['rollout']!.filter(({ state }) => Number(state) === 1).map(({ id }) => Number(id)),
-        );
+        const held = new Set(before['rollout']!.filter(({ state }) => Number(state) === 1).map(({ id }) => Number(id)));
         for (const { table, dropped = [] } of ARCHIVED) {
           assert.ok(before[table.name]!.length > 0, `the test has no rows in ${table.name}`);
           const columns = Object.keys(before[table.name]![0]!);
@@ -273,24 +286,29 @@ describe('archives', { timeout: 5 * 60_000 }, () => {
           const all = { limit: 100, all: true };
           const { rollouts } = await source.store.rollouts(batch, all);
           assert.deepEqual((await target.store.rollouts(batch, all)).rollouts, rollouts);
-          assert.deepEqual(await target.store.tasks(batch, { limit: 99 }), await source.store.tasks(batch, { limit: 99 }));
+          assert.deepEqual(
+            await target.store.tasks(batch, { limit: 99 }),
+            await source.store.tasks(batch, { limit: 99 }),
+          );
           for (const { rollout } of rollouts)
             assert.deepEqual(await eventsOf(target.store, rollout), await eventsOf(source.store, rollout));
           const refs = async ({ tables }: TestPlace): Promise<unknown[]> => {
             const found = await tables();
             const id = Number(found['batch']!.find(({ name }) => name === batch)!['id']);
-            return found['blob_ref']!.filter((row) => Number(row['batch']) === id).map(({ sha }) => sha).sort();
+            return found['blob_ref']!.filter((row) => Number(row['batch']) === id)
+              .map(({ sha }) => sha)
+              .sort();
           };
           const missing = new Set([shaOf('submission')]); // the source has none
-          assert.deepEqual(await refs(target), (await refs(source)).filter((sha) => !missing.has(String(sha))));
+          assert.deepEqual(
+            await refs(target),
+            (await refs(source)).filter((sha) => !missing.has(String(sha))),
+          );
         }
         const packed = (await target.tables())['blob']!.filter(({ pack }) => pack !== null);
         assert.equal(packed.length, 6, 'the tokens are packed');
         assert.deepEqual((await target.store.batch(owned))!.row.shared, ['carl', 'ada']);
-        assert.deepEqual(
-          [...(await target.store.sharing.readable('carl', [shaOf('x')]))],
-          [],
-        );
+        assert.deepEqual([...(await target.store.sharing.readable('carl', [shaOf('x')]))], []);
       });
 
   it('of batches belong to who copies them', async () => {

@@ -6,8 +6,8 @@ import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 
 import { after, before, describe, it } from 'node:test';
 import { connect } from '../../src/client/connect.ts';
 import { openStore } from '../../src/store/open.ts';
-import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { Bench, end } from '../support/cli.ts';
+import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { TestStore } from '../support/rolloutServer.ts';
 import { event, openBatch, wholeRollout } from '../support/trajectories.ts';
 import { ADD, type Report, WorkspaceBench } from '../support/workspace.ts';
@@ -243,10 +243,17 @@ describe('backup, restore, and copy', { timeout: 300_000 }, () => {
     const back = await bare.run(['copy', batch, '--from', 'lab', '--to', 'local', '--store', store.folder], { env });
     assert.match(back.stdout, /is at local already/);
     const entries = (await target.api.audit()).entries.filter(({ what }) => what === 'copy');
-    assert.deepEqual(entries.map(({ batch: of, result: how }) => [of, how]), [[batch, 'done'], [batch, 'done']].slice(0, entries.length));
-    const running = await source.submit((await import('../support/rolloutServer.ts')).plainSubmission({ attempts: 1 }), [
-      { id: 't', question: 'q', meta: {} },
-    ]);
+    assert.deepEqual(
+      entries.map(({ batch: of, result: how }) => [of, how]),
+      [
+        [batch, 'done'],
+        [batch, 'done'],
+      ].slice(0, entries.length),
+    );
+    const running = await source.submit(
+      (await import('../support/rolloutServer.ts')).plainSubmission({ attempts: 1 }),
+      [{ id: 't', question: 'q', meta: {} }],
+    );
     const refused = await bare.run(['copy', running, '--to', 'lab', '--store', store.folder], { env });
     assert.equal(refused.code, 2);
     assert.match(refused.stderr, /has not ended, so it cannot be copied\. Wait until it ends, or stop it/);

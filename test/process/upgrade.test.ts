@@ -78,7 +78,10 @@ describe('an upgrade', { timeout: 240_000 }, () => {
     const line = await old.ready;
     assert.ok(line.type === 'failed');
     assert.equal(line.code, 'version');
-    assert.match(line.message, /was written by a newer Rollout Studio \(store version 9999; this version supports \d+\)/);
+    assert.match(
+      line.message,
+      /was written by a newer Rollout Studio \(store version 9999; this version supports \d+\)/,
+    );
     assert.match(line.hint ?? '', /restore a backup that was made before the upgrade: rollout restore FILE/);
     assert.equal(await old.exited, 2);
 

@@ -3,8 +3,8 @@ import path from 'node:path';
 import { newId } from '../../src/common/ids.ts';
 import { openDatabase } from '../../src/store/sqlite/driver.ts';
 import type { Store } from '../../src/store/store.ts';
-import { event, finish, newBatch, newSession, openBatch, shaOf, task, tasks, wholeRollout } from './trajectories.ts';
 import type { TestPostgres } from './postgres.ts';
+import { event, finish, newBatch, newSession, openBatch, shaOf, task, tasks, wholeRollout } from './trajectories.ts';
 
 export const LARGE = Buffer.alloc(700_000, 'large');
 const SMALL = Buffer.from('small, but sent nevertheless');
@@ -36,11 +36,21 @@ export async function fillStore(store: Store): Promise<RichStore> {
   await store.openSession(session);
   const leases = await store.lease(session.session, 10);
   for (const [n, lease] of leases.entries()) {
-    const whole = wholeRollout(lease.last + 1, lease, ended.id, { passed: n % 2 === 0, steps: 3, fingerprint: shaOf('same') });
+    const whole = wholeRollout(lease.last + 1, lease, ended.id, {
+      passed: n % 2 === 0,
+      steps: 3,
+      fingerprint: shaOf('same'),
+    });
     const blob = tokens[n % tokens.length];
     const events = whole.map((one) =>
       one.kind === 'model.end' && blob !== undefined
-        ? { ...one, data: { ...one.data, tokens: { $blob: shaOf(blob), bytes: blob.byteLength, media: 'application/json', head: '' } } }
+        ? {
+            ...one,
+            data: {
+              ...one.data,
+              tokens: { $blob: shaOf(blob), bytes: blob.byteLength, media: 'application/json', head: '' },
+            },
+          }
         : one,
     );
     const { rollout, epoch, last } = lease;

@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import type { JsonObject } from '../../common/json.ts';
 import { auditPage, exported, login, loginReply, type Right, ROUTE_RIGHTS } from '../../protocol/access.ts';
-import * as archive from '../../protocol/archive.ts';
 import { gcResult } from '../../protocol/api.ts';
+import * as archive from '../../protocol/archive.ts';
 import * as client from '../../protocol/client.ts';
 import { batchCommand, commandReply, rolloutCommand } from '../../protocol/commands.ts';
 import { endpointInfo, endpointList, setEndpoint } from '../../protocol/endpoints.ts';

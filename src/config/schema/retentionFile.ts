@@ -44,11 +44,7 @@ const rule = z
     if ((value.keep === undefined) === (value.delete === undefined))
       fault(context, 'a rule needs either `keep: forever` or `delete: true`', 'Add one of them.');
     if (value.delete === true && Object.keys(conditions).every((key) => !Object.hasOwn(value, key)))
-      fault(
-        context,
-        'this rule would remove every batch as soon as it ends',
-        'Add a condition, e.g. `age: 180d`.',
-      );
+      fault(context, 'this rule would remove every batch as soon as it ends', 'Add a condition, e.g. `age: 180d`.');
   });
 
 export const retentionFile = z.strictObject({
@@ -57,9 +53,7 @@ export const retentionFile = z.strictObject({
     .array(rule, expects('a list of rules', '[{ age: 180d, delete: true }]'))
     .default([])
     .describe('The first rule that fits an ended batch counts. One that no rule fits stays.'),
-  max_bytes: size
-    .optional()
-    .describe('Above this size, the oldest ended batches go, except labeled and shared ones.'),
+  max_bytes: size.optional().describe('Above this size, the oldest ended batches go, except labeled and shared ones.'),
 });
 export type RetentionFile = z.output<typeof retentionFile>;
 export type RetentionRule = RetentionFile['rules'][number];

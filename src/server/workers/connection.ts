@@ -8,16 +8,16 @@ import { newId } from '../../common/ids.ts';
 import { Serial } from '../../common/serial.ts';
 import { plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
+import { areCompatible } from '../../protocol/version.ts';
 import {
   BEAT_SECONDS,
-  LEASE_SECONDS,
   isUnknownFrame,
+  LEASE_SECONDS,
   type Lineage,
   WORKER_PROTOCOL,
   type WorkerFrame,
   workerFrame,
 } from '../../protocol/worker.ts';
-import { areCompatible } from '../../protocol/version.ts';
 import type { AdoptedSession, BatchRecord } from '../../store/store.ts';
 import type { EventData } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';

@@ -265,8 +265,7 @@ async function createBatch(
   const original = specOf(row, batch);
   const { by, shared: _, ...rest } = original;
   const owner = keepOwner ? by : user;
-  const shared: Shared =
-    keepOwner && owner !== undefined ? parsed(sharedSchema, text(row, 'shared'), 'the batch') : [];
+  const shared: Shared = keepOwner && owner !== undefined ? parsed(sharedSchema, text(row, 'shared'), 'the batch') : [];
   if (row['ended_at'] === null) throw damaged('the batch has not ended');
   const values: Record<string, unknown> = {
     ...row,
@@ -346,7 +345,9 @@ function checkRow(schema: z.ZodType, row: () => unknown): void {
   try {
     schema.parse(row());
   } catch (cause) {
-    throw StudioError.is(cause) ? cause : new StudioError('usage', 'The archive has a row that is not valid.', { cause });
+    throw StudioError.is(cause)
+      ? cause
+      : new StudioError('usage', 'The archive has a row that is not valid.', { cause });
   }
 }
 

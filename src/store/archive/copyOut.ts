@@ -203,11 +203,7 @@ class Page {
     this.#frames.push(frame);
   }
 
-  async rows(
-    table: Table,
-    rows: readonly Row[],
-    streams?: readonly (readonly [number, string])[],
-  ): Promise<void> {
+  async rows(table: Table, rows: readonly Row[], streams?: readonly (readonly [number, string])[]): Promise<void> {
     const frame = await rowsFrame(table, Object.keys(table.columns), rows, streams);
     this.add(frame);
     this.size += frame.byteLength;

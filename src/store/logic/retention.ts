@@ -1,12 +1,13 @@
 /** Which ended batches the rules of a server remove. */
-import type { RetentionFile, RetentionRule } from '../../config/schema/retentionFile.ts';
+
 import { duration } from '../../common/units.ts';
+import type { RetentionFile, RetentionRule } from '../../config/schema/retentionFile.ts';
 import type { CollectableBlobs } from '../blobs/content.ts';
 import { int } from '../sql/row.ts';
 import type { Reader, Sql } from '../sql/sql.ts';
 import type { RetentionPlan } from '../store.ts';
-import { type Batch, readBatch, SELECT_BATCH } from './batchState.ts';
 import { batchSizes } from './batchSizes.ts';
+import { type Batch, readBatch, SELECT_BATCH } from './batchState.ts';
 
 interface Candidate {
   readonly batch: Batch;
@@ -16,11 +17,7 @@ interface Candidate {
 }
 
 /** See `Store.retention`. */
-export async function planRetention(
-  sql: Sql,
-  blobs: CollectableBlobs,
-  rules: RetentionFile,
-): Promise<RetentionPlan> {
+export async function planRetention(sql: Sql, blobs: CollectableBlobs, rules: RetentionFile): Promise<RetentionPlan> {
   const now = await sql.now();
   const batches = (await sql.read((db) => db.all(`${SELECT_BATCH} WHERE gone = 0 ORDER BY id`))).map(readBatch);
   const sizes = await batchSizes(sql, blobs);
@@ -105,11 +102,7 @@ function isShared({ shared }: Batch): boolean {
 
 /** Whether a person judged one of its attempts. */
 async function isLabeled(db: Reader, { id }: Batch): Promise<boolean> {
-  const row = await db.get(
-    'SELECT id FROM rollout WHERE batch = ? AND progress LIKE ? LIMIT 1',
-    id,
-    '%"person:%',
-  );
+  const row = await db.get('SELECT id FROM rollout WHERE batch = ? AND progress LIKE ? LIMIT 1', id, '%"person:%');
   return row !== undefined;
 }
 

@@ -24,7 +24,12 @@ export function retentionTests(subject: Subject): void {
       const old = await ended(store, { name: 'nightly-2', by: 'bo' });
       const other = await ended(store, { name: 'other' });
       await openBatch(store, 1); // runs
-      const text = { rules: [{ name: 'nightly-1', keep: 'forever' }, { age: 0.000_1, name: 'nightly-*', delete: true }] };
+      const text = {
+        rules: [
+          { name: 'nightly-1', keep: 'forever' },
+          { age: 0.000_1, name: 'nightly-*', delete: true },
+        ],
+      };
       const { batches, total } = await store.retention(rules(text));
       assert.deepEqual(
         batches.map(({ batch, why }) => [batch, why]),
@@ -34,10 +39,11 @@ export function retentionTests(subject: Subject): void {
       assert.deepEqual(await names(store, { rules: [{ age: 3600, delete: true }] }), []);
       assert.deepEqual(await names(store, { rules: [{ user: 'bo', delete: true }] }), [old.batch]);
       assert.deepEqual(await names(store, {}), []);
-      assert.deepEqual(
-        await names(store, { rules: [{ stopped: false, delete: true }] }),
-        [kept.batch, old.batch, other.batch],
-      );
+      assert.deepEqual(await names(store, { rules: [{ stopped: false, delete: true }] }), [
+        kept.batch,
+        old.batch,
+        other.batch,
+      ]);
       const removed = await store.gc({ batches: [old.batch], dryRun: false });
       assert.deepEqual(removed.batches, [old.batch]);
     });
@@ -74,7 +80,11 @@ export function retentionTests(subject: Subject): void {
       const parent = await ended(store);
       const source = await ended(store);
       const lineage = [{ rollout: parent.rollout, to: 1 }];
-      const fork = newBatch({ attempts: 1, name: 'fork', parent: { rollout: parent.rollout, seq: 1, lineage, edits: [] } });
+      const fork = newBatch({
+        attempts: 1,
+        name: 'fork',
+        parent: { rollout: parent.rollout, seq: 1, lineage, edits: [] },
+      });
       await store.createBatch(fork);
       await store.addTasks(fork.id, 0, [task('t0')]);
       await store.seal(fork.id);

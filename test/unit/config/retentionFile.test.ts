@@ -53,10 +53,17 @@ describe('the file of --retention', () => {
   });
 
   it('knows sizes and names', () => {
-    assert.deepEqual(
-      ['1', '2k', '1.5Mi', '3 GB', '1TiB', 'x', '0', '-1', ''].map(parseSize),
-      [1, 2000, 1_572_864, 3e9, 1024 ** 4, undefined, undefined, undefined, undefined],
-    );
+    assert.deepEqual(['1', '2k', '1.5Mi', '3 GB', '1TiB', 'x', '0', '-1', ''].map(parseSize), [
+      1,
+      2000,
+      1_572_864,
+      3e9,
+      1024 ** 4,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
     for (const [name, pattern, fits] of [
       ['nightly', 'nightly', true],
       ['nightly-7', 'nightly', false],
