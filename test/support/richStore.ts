@@ -54,12 +54,12 @@ export async function fillStore(store: Store): Promise<RichStore> {
         : one,
     );
     const { rollout, epoch, last } = lease;
-    await store.append({ rollout, epoch, from: last + 1, events: events as typeof whole });
+    await store.append({ rollout, epoch, from: last + 1, events });
   }
   await store.addVerdict(ended.id, {
     ...{ rollout: leases[0]!.rollout, scorer: 'ada', value: 0, passed: false, explanation: 'no' },
-  } as never);
-  await store.addBatchEvent(ended.id, 'note', { by: 'ada', text: 'a note' } as never);
+  });
+  await store.addBatchEvent(ended.id, 'note', { by: 'ada', text: 'a note' });
 
   const lineage = [{ rollout: leases[0]!.rollout, to: 2 }];
   const fork = newBatch({ attempts: 1, parent: { rollout: leases[0]!.rollout, seq: 2, lineage, edits: [] } });
@@ -81,11 +81,11 @@ export async function fillStore(store: Store): Promise<RichStore> {
   const curriculum = { by: 'b-old', kept: 2, unknown: 0, too_hard: 0, too_easy: 0, refresh: 2 };
   const banded = newBatch({ curriculum: { ...curriculum, keep: [0.1, 0.9] }, order: 'depth', attempts: 3 });
   await store.createBatch(banded);
-  await store.addTasks(banded.id, 0, tasks(2), { t0: { passed: 1, scored: 2 }, t1: { passed: 0, scored: 2 } } as never);
+  await store.addTasks(banded.id, 0, tasks(2), { t0: { passed: 1, scored: 2 }, t1: { passed: 0, scored: 2 } });
   await store.seal(banded.id);
 
   const groups = newBatch({
-    group: { size: 2, extra: 0, estimator: 'ms_swift', stale: 'mark', callback: 'http://trainer.invalid/' } as never,
+    group: { size: 2, extra: 0, estimator: 'ms_swift', stale: 'mark', callback: 'http://trainer.invalid/' },
   });
   await store.createBatch(groups);
   await store.addTasks(groups.id, 0, tasks(3));

@@ -10,8 +10,8 @@ export const copy: Command = {
   name: 'copy',
   usage: 'BATCH… --to TARGET [--from TARGET]',
   text:
-    'Copies ended batches to another target, with all rollouts, labels, and verdicts, under the same IDs. A batch that ' +
-    'is there is skipped, and an interrupted copy continues when it is run again.',
+    'Copies ended batches to another target, with all rollouts, labels, and verdicts, under the same IDs. A batch ' +
+    'that is there is skipped, and an interrupted copy continues when it is run again.',
   options: {
     to: { type: 'string', value: 'TARGET', text: 'where to copy them: local, or a target from `rollout target list`' },
     from: { type: 'string', value: 'TARGET', text: 'where they are; the target of --target by default' },

@@ -11,8 +11,8 @@ export const gc: Command = {
   name: 'gc',
   usage: '[BATCH…] [--older-than 30d] [--dry-run]',
   text:
-    'Removes ended batches and unreferenced blobs: those named, those of --older-than, or, with neither, those of the ' +
-    'rules of the server (--retention). Batches that a fork depends on are kept.',
+    'Removes ended batches and unreferenced blobs: those named, those of --older-than, or, with neither, those of ' +
+    'the rules of the server (--retention). Batches that a fork depends on are kept.',
   options: {
     'older-than': { type: 'string', value: 'AGE', text: 'remove ended batches older than this: 30d, 12h, 90m' },
     'dry-run': { type: 'boolean', text: 'only print what would be removed' },

@@ -9,8 +9,8 @@ export const restore: Command = {
   name: 'restore',
   usage: 'FILE [--resume]',
   text:
-    'Restores a backup into an empty store: that of --store, or of the server of --target. Batches that had not ended ' +
-    'are paused, because their original may still run. An interrupted restore continues when it is run again.',
+    'Restores a backup into an empty store: that of --store, or of the server of --target. Batches that had not ' +
+    'ended are paused, because their original may still run. An interrupted restore continues when it is run again.',
   options: {
     resume: { type: 'boolean', text: 'let batches that had not ended continue, because their original is gone' },
   },

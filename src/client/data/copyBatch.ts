@@ -26,8 +26,8 @@ export interface CopiedBatch {
 }
 
 /**
- * Copies a batch, and before it the batches whose events it reads. Does nothing for a batch that is there, and continues
- * an interrupted copy. Throws `conflict` if one has not ended.
+ * Copies a batch, and before it the batches whose events it reads. Does nothing for a batch that is there, and
+ * continues an interrupted copy. Throws `conflict` if one has not ended.
  */
 export async function copyBatch(batch: string, options: CopyOptions): Promise<CopiedBatch[]> {
   return copyWithParents(batch, options, new Set());

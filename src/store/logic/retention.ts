@@ -136,10 +136,14 @@ async function keepParents(sql: Sql, going: Map<number, Candidate>): Promise<voi
   }
 }
 
+/** Keys of a rule that its reason does not list as conditions. */
+const APART: ReadonlySet<string> = new Set(['keep', 'delete', 'age']);
+
 /** Returns a rule as a reason: `rule 2: age 30 d, name nightly-*`. */
-function ruleText({ keep: _, delete: __, age, ...rest }: RetentionRule, index: number): string {
-  const conditions = Object.entries(rest)
-    .filter(([, value]) => value !== undefined)
+function ruleText(rule: RetentionRule, index: number): string {
+  const { age } = rule;
+  const conditions = Object.entries(rule)
+    .filter(([name, value]) => value !== undefined && !APART.has(name))
     .map(([name, value]) => `${name} ${String(value)}`);
   const old = age === undefined ? [] : [`ended more than ${duration(age * 1000)} ago`];
   return `rule ${index + 1}: ${[...old, ...conditions].join(', ')}`;
