@@ -210,6 +210,37 @@ describe('backup, restore, and copy', { timeout: 300_000 }, () => {
     await end(bare.serverFile(place)!.pid);
   });
 
+  it('remove batches by the rules of the server, which are in the audit log', async () => {
+    await using store = new TestStore();
+    const batch = await largeStore(store.folder, 1);
+    const rules = bare.path('retention.yaml');
+    writeFileSync(rules, 'version: 1\nrules: [{ name: "night*", delete: true }]\n');
+    const where = ['--store', store.folder];
+    const serving = bare.start(['serve', '--retention', rules, ...where]);
+    await once(serving.stdout!, 'data');
+    type Removed = { batches: string[]; why: { batch: string; why: string; bytes: number }[] };
+    const planned = await bare.json<Removed>(['gc', '--dry-run', ...where]);
+    assert.deepEqual(planned.batches, [batch]);
+    assert.equal(planned.why[0]!.why, 'rule 1: name night*');
+    assert.ok(planned.why[0]!.bytes > 900_000, String(planned.why[0]!.bytes));
+    const plain = await bare.run(['gc', '--dry-run', ...where]);
+    assert.match(plain.stdout, /^Would remove 1 batch and .*\n.* MB\): rule 1: name night\*\n$/);
+    const removed = await bare.json<Removed>(['gc', ...where]);
+    assert.deepEqual(removed.batches, [batch]);
+    const { entries } = await bare.json<{ entries: { what: string; batch?: string; detail?: string }[] }>([
+      'audit',
+      ...where,
+    ]);
+    const entry = entries.find(({ what }) => what === 'retention');
+    assert.deepEqual([entry?.batch, entry?.detail], [batch, 'rule 1: name night*']);
+    const ended = once(serving, 'exit');
+    serving.kill('SIGTERM');
+    await ended;
+    writeFileSync(rules, 'version: 1\nrules: [{ name: x }]\n');
+    const invalid = await bare.run(['serve', '--retention', rules, ...where]);
+    assert.deepEqual([invalid.code, /retention\.yaml:2:9: /.test(invalid.stderr)], [2, true], invalid.stderr);
+  });
+
   it('copy batches to a target, once, also after an interruption', async () => {
     await using store = new TestStore();
     await using home = new TestStore();

@@ -7,7 +7,7 @@ import { blobsOfTask } from '../../trace/task.ts';
 import { type Batch, findBatch, noBatch } from '../logic/batchState.ts';
 import { blobRefsOf } from '../logic/blobRefs.ts';
 import { batchStream, textOf } from '../logic/events.ts';
-import { int, text } from '../sql/row.ts';
+import { bytesOr, int, text, textOr } from '../sql/row.ts';
 import { BATCH, DATASET_TASK, EVENT, ROLLOUT, STORE_VERSION, TASK, TASK_COUNT, TRAINER_GROUP } from '../sql/schema.ts';
 import type { Reader, Row, Sql, Table, Value } from '../sql/sql.ts';
 import type { BlobStore } from '../store.ts';
@@ -15,6 +15,8 @@ import { blobsFrame, rowsFrame } from './codec.ts';
 
 /** Bytes of a page before compression. */
 const PAGE = 2 * 1024 * 1024;
+/** Bytes of events per frame. */
+const FRAME = 1024 * 1024;
 const MAX_PAGE = 16 * 1024 * 1024;
 /** Larger blobs are sent on their own. */
 const INLINE = 256 * 1024;
@@ -66,7 +68,7 @@ export async function copyPage(
     await start(db, page, batch, after === undefined);
     let next: Cursor | undefined = after === undefined ? [0, []] : parseCursor(after);
     while (next !== undefined && page.size < PAGE) next = await addPart(db, page, batch, next);
-    return page.end(next === undefined ? undefined : JSON.stringify(next));
+    return await page.end(next === undefined ? undefined : JSON.stringify(next));
   });
 }
 
@@ -174,7 +176,7 @@ async function addStream(
   );
   const last = rows.at(-1);
   if (last === undefined) return undefined;
-  await page.rows(EVENT, rows, [[stream.id, stream.name]]);
+  await page.events(rows, stream);
   await page.blobs(rows.flatMap((row) => refsOfRun(textOf(row))));
   return rows.length < EVENTS ? undefined : int(last, 'last');
 }
@@ -193,6 +195,10 @@ class Page {
   readonly #seen = new Set<string>();
   readonly #large: [string, number][] = [];
   readonly #missing: string[] = [];
+  /** Events that no frame has yet, and the names of their streams. */
+  #events: Row[] = [];
+  readonly #streams = new Map<number, string>();
+  #pending = 0;
   size = 0;
 
   constructor(store: BlobStore) {
@@ -203,10 +209,31 @@ class Page {
     this.#frames.push(frame);
   }
 
-  async rows(table: Table, rows: readonly Row[], streams?: readonly (readonly [number, string])[]): Promise<void> {
-    const frame = await rowsFrame(table, Object.keys(table.columns), rows, streams);
+  async rows(table: Table, rows: readonly Row[]): Promise<void> {
+    const frame = await rowsFrame(table, Object.keys(table.columns), rows);
     this.add(frame);
     this.size += frame.byteLength;
+  }
+
+  /** Adds events. Those of several rollouts share a frame, because each is compressed on its own. */
+  async events(rows: readonly Row[], { id, name }: { readonly id: number; readonly name: string }): Promise<void> {
+    this.#events.push(...rows);
+    this.#streams.set(id, name);
+    for (const row of rows) {
+      const bytes = bytesOr(row, 'packed', undefined)?.byteLength ?? textOr(row, 'body', '').length;
+      this.#pending += bytes;
+      this.size += bytes;
+    }
+    if (this.#pending >= FRAME) await this.#flush();
+  }
+
+  async #flush(): Promise<void> {
+    if (this.#events.length === 0) return;
+    const streams = [...this.#streams];
+    this.add(await rowsFrame(EVENT, Object.keys(EVENT.columns), this.#events, streams));
+    this.#events = [];
+    this.#streams.clear();
+    this.#pending = 0;
   }
 
   /** Adds the contents of blobs that are not in the page yet. */
@@ -229,7 +256,8 @@ class Page {
     this.size = size;
   }
 
-  end(next: string | undefined): Uint8Array[] {
+  async end(next: string | undefined): Promise<Uint8Array[]> {
+    await this.#flush();
     this.add(
       frameBytes({
         kind: 'page',
