@@ -93,6 +93,11 @@ export const INSTALL_OPTIONS = {
     value: 'FILE',
     text: 'YAML file with weights and limits of users and queues; `none` takes it back',
   },
+  retention: {
+    type: 'string',
+    value: 'FILE',
+    text: 'YAML file with rules by which the server removes ended batches itself; `none` takes it back',
+  },
   vllm: { type: 'string', value: 'MODEL', text: 'also serve this model with vLLM; `none` removes it' },
   'vllm-gpus': { type: 'string', value: 'N', text: 'GPUs per vLLM replica (1)' },
   'vllm-replicas': { type: 'string', value: 'N', text: 'number of vLLM replicas (1)' },
@@ -155,6 +160,11 @@ export async function readInstallOptions(
     sharesPath === undefined || sharesPath === 'none'
       ? undefined
       : await (await import('./sharesFile.ts')).readSharesFile(cwd, sharesPath);
+  const retentionPath = textOption(commandLine, 'retention');
+  const retention =
+    retentionPath === undefined || retentionPath === 'none'
+      ? undefined
+      : await (await import('./retentionFile.ts')).readRetentionFile(cwd, retentionPath);
   const names = textOptions(commandLine, 'allow-host');
   const networks = (name: string): string[] | undefined => {
     const texts = textOptions(commandLine, name);
@@ -188,12 +198,14 @@ export async function readInstallOptions(
         podSecurity: textOption(commandLine, 'pod-security') as InstallInput['podSecurity'],
         pods,
         shares,
+        retention,
         ...(vllm === undefined ? {} : { vllm: vllm === 'none' ? undefined : vllm }),
       },
       [
         ...cleared,
         ...(podsPath === 'none' ? ['pods'] : []),
         ...(sharesPath === 'none' ? ['shares'] : []),
+        ...(retentionPath === 'none' ? ['retention'] : []),
         ...(vllm === 'none' ? ['vllm'] : []),
       ],
     ),

@@ -41,6 +41,9 @@ const LOADERS: ReadonlyMap<string, () => Promise<Command>> = new Map([
   ['dap', async (): Promise<Command> => (await import('./commands/dap.ts')).dap],
   ['lsp', async (): Promise<Command> => (await import('./commands/lsp.ts')).lsp],
   ['mcp', async (): Promise<Command> => (await import('./commands/mcp.ts')).mcp],
+  ['backup', async (): Promise<Command> => (await import('./commands/backup.ts')).backup],
+  ['restore', async (): Promise<Command> => (await import('./commands/restore.ts')).restore],
+  ['copy', async (): Promise<Command> => (await import('./commands/copy.ts')).copy],
   ['gc', async (): Promise<Command> => (await import('./commands/gc.ts')).gc],
   ['doctor', async (): Promise<Command> => (await import('./commands/doctor.ts')).doctor],
 ]);

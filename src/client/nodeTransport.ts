@@ -88,6 +88,13 @@ async function send(request: WireRequest, address: ServerAddress): Promise<WireR
   else sent.end(body);
   try {
     const [reply] = (await response) as [IncomingMessage];
+    if (request.stream === true)
+      return {
+        status: reply.statusCode ?? 0,
+        text: async () => (await buffer(reply)).toString('utf8'),
+        bytes: async () => new Uint8Array(await buffer(reply)),
+        chunks: () => reply as AsyncIterable<Uint8Array>,
+      };
     const bytes = await buffer(reply);
     return {
       status: reply.statusCode ?? 0,

@@ -76,3 +76,6 @@ export function packageUrl(folder: string): URL {
   if (here.endsWith('.ts')) return new URL(`../../${folder}`, here);
   return new URL(`${here.includes('/chunks/') ? '../../' : '../'}${folder}`, here);
 }
+
+/** Variable of a server with the rules by which it removes batches, as JSON. */
+export const RETENTION_VARIABLE = 'ROLLOUT_RETENTION';

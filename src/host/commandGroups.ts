@@ -76,6 +76,9 @@ export function registerGroups(services: Services, register: RegisterCommand, pa
     registerGroup(register, ['rollout.rescoreBatch'], async () =>
       (await import('./batches/rescore.ts')).rescoreCommands(services, values),
     ),
+    registerGroup(register, ['rollout.copyBatch'], async () =>
+      (await import('./batches/copyBatch.ts')).copyCommands(services, targets),
+    ),
     registerGroup(register, ['rollout.newRecordedWorld'], async () =>
       (await import('./worlds/recorded/newRecordedWorld.ts')).recordedWorldCommands(services),
     ),

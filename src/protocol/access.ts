@@ -100,6 +100,14 @@ export const ROUTE_RIGHTS: Readonly<Record<string, Right | 'anyone'>> = {
   'POST /v1/endpoints': 'control',
   'POST /v1/batches/:batch/exports': 'read',
   'GET /v1/audit': 'read',
+  'GET /v1/backup': 'administer',
+  'POST /v1/restores': 'administer',
+  'POST /v1/restores/:archive': 'administer',
+  'POST /v1/restores/:archive/end': 'administer',
+  'GET /v1/batches/:batch/copy': 'read',
+  'GET /v1/copies/:copy': 'launch',
+  'POST /v1/copies/:copy': 'launch',
+  'POST /v1/copies/:copy/drop': 'launch',
   'POST /v1/gc': 'administer',
 };
 

@@ -44,7 +44,7 @@ import {
 } from './groups.ts';
 import { type PodList, type PodLogOptions, podList } from './pods.ts';
 import { type BatchHours, batchHours, type SharesReply, sharesReply } from './shares.ts';
-import type { BlobBytes, ByteRange, Transport, WireReply } from './transport.ts';
+import type { BlobBytes, ByteRange, Transport, WireReply, WireRequest } from './transport.ts';
 import type { Lineage } from './worker.ts';
 
 export interface RolloutInfo {
@@ -291,7 +291,7 @@ export class Api {
   }
 
   gc(
-    options: { older_than_ms?: number; batches?: readonly string[]; dry_run: boolean },
+    options: { older_than_ms?: number; batches?: readonly string[]; rules?: boolean; dry_run: boolean },
     signal?: AbortSignal,
   ): Promise<GcResult> {
     return this.#json('POST', '/v1/gc', gcResult, options, signal);
@@ -371,15 +371,20 @@ export class Api {
     signal: AbortSignal | undefined,
     range?: ByteRange,
   ): Promise<WireReply> {
-    const reply = await this.#transport.request({
+    return this.send({
       method,
       path,
       ...(body === undefined ? {} : { body }),
       ...(signal === undefined ? {} : { signal }),
       ...(range === undefined ? {} : { range }),
     });
+  }
+
+  /** Sends any request. Throws the error of a reply that is one. */
+  async send(request: WireRequest): Promise<WireReply> {
+    const reply = await this.#transport.request(request);
     if (reply.status >= 200 && reply.status < 300) return reply;
-    throw await readFailure(reply, `${method} ${path}`);
+    throw await readFailure(reply, `${request.method} ${request.path}`);
   }
 }
 
@@ -388,5 +393,7 @@ export const gcResult = z.object({
   kept: z.array(z.object({ batch: z.string(), why: z.string() })),
   blobs: z.number(),
   bytes: z.number(),
+  /** By which rule of the server each batch goes, and how many bytes it has. */
+  why: z.array(z.object({ batch: z.string(), why: z.string(), bytes: z.number() })).optional(),
 });
-type GcResult = z.infer<typeof gcResult>;
+export type GcResult = z.infer<typeof gcResult>;

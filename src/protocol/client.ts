@@ -297,6 +297,8 @@ export type ForkReply = z.infer<typeof forkReply>;
 export const gcBody = z.object({
   older_than_ms: z.number().min(0).optional(),
   batches: z.array(z.string()).max(10_000).optional(),
+  /** By the rules of the server, if it has some. */
+  rules: z.boolean().optional(),
   dry_run: z.boolean(),
 });
 
@@ -308,6 +310,8 @@ export const ticketReply = z.object({ ticket: z.string() });
 export const serverInfo = z.object({
   product: z.string(),
   protocol: int,
+  /** Of its tables. Servers of earlier versions do not say it. */
+  store_version: int.optional(),
   pid: int,
   store: z.string(),
   started_at: int,

@@ -25,10 +25,14 @@ export interface WireRequest {
   /** Byte range of a blob, both ends inclusive. A transport without ranges returns the whole blob. */
   readonly range?: ByteRange;
   readonly signal?: AbortSignal;
+  /** Whether the reply is read with `chunks`, as it comes. */
+  readonly stream?: true;
 }
 
 export interface WireReply {
   readonly status: number;
+  /** Only if it was requested with `stream`, by transports that can. */
+  readonly chunks?: () => AsyncIterable<Uint8Array>;
   text(): Promise<string>;
   bytes(): Promise<Uint8Array>;
 }

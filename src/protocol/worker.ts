@@ -14,7 +14,7 @@ import { lineage } from './lineage.ts';
 import { taskRecord } from './task.ts';
 
 export type { Lineage } from './lineage.ts';
-export { PROTOCOL } from './version.ts';
+export { PROTOCOL, WORKER_PROTOCOL } from './version.ts';
 
 /** Header of `PUT /v1/blobs/<sha>`: the rollout that a worker stores the blob for. */
 export const ROLLOUT_HEADER = 'x-rollout';
@@ -137,9 +137,17 @@ export const workerFrame = z.discriminatedUnion('type', [
 ]);
 export type WorkerFrame = z.infer<typeof workerFrame>;
 
+/** Returns whether a frame is of a type that these do not have: one that a newer version of the other end sends. */
+export function isUnknownFrame(raw: unknown, schema: typeof workerFrame | typeof serverToWorker): boolean {
+  const type: unknown = typeof raw === 'object' && raw !== null ? Reflect.get(raw, 'type') : undefined;
+  return typeof type === 'string' && schema.options.every((option) => option.shape.type.value !== type);
+}
+
 export const serverToWorker = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('welcome'),
+    /** The server's version of this protocol. Servers before version 5 do not say it. */
+    protocol: int.optional(),
     session: z.string(),
     /** Valid until the session ends. */
     token: z.string(),

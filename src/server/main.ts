@@ -87,6 +87,7 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
     rolloutBytes: options.rolloutGb * 1e9,
     metrics: options.metrics,
     shares: options.shares,
+    retention: options.retention,
     ...(collector === undefined
       ? {}
       : { traces: { collector, service: process.env['OTEL_SERVICE_NAME'] ?? 'rollout-studio' } }),

@@ -12,6 +12,7 @@ import { Guard } from './access/guard.ts';
 import { Logins } from './access/logins.ts';
 import { Tokens } from './access/tokens.ts';
 import type { UserSession } from './access/userSession.ts';
+import { Retention } from './batches/retention.ts';
 import { Secrets } from './batches/secrets.ts';
 import { Submissions } from './batches/submissions.ts';
 import { Supervisor } from './batches/supervisor.ts';
@@ -189,7 +190,12 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     },
   });
 
+  const retention =
+    options.retention === undefined || options.readOnly === true
+      ? undefined
+      : new Retention({ store, secrets, log, rules: options.retention });
   const services: Services = {
+    retention,
     caller: OPERATOR,
     usable: (shas) => store.blobs.has(shas),
     store,
@@ -297,6 +303,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   });
   const closeParts = (): void => {
     idle.close();
+    retention?.close();
     logins.close();
     supervisor.close();
     groups.close();

@@ -1,7 +1,7 @@
 /** What `GET /v1/server` returns. */
 import { PRODUCT } from '../common/product.ts';
 import type { ServerInfo } from '../protocol/client.ts';
-import { PROTOCOL } from '../protocol/version.ts';
+import { PROTOCOL, STORE_VERSION } from '../protocol/version.ts';
 import type { Store } from '../store/store.ts';
 import type { BackPressure } from './pressure/backPressure.ts';
 
@@ -10,6 +10,7 @@ export async function serverInfo(store: Store, startedAt: number, pressure: Back
   return {
     product: PRODUCT,
     protocol: PROTOCOL,
+    store_version: STORE_VERSION,
     pid: process.pid,
     store: store.name,
     started_at: startedAt,

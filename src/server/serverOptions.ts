@@ -1,5 +1,6 @@
 /** What a server is started with. */
 import type { Log } from '../common/log.ts';
+import type { RetentionFile } from '../config/schema/retentionFile.ts';
 import type { SharesFile } from '../config/schema/sharesFile.ts';
 import type { ClusterHost, Executor } from '../executor/executor.ts';
 import type { ReplicaSource } from '../protocol/replicas.ts';
@@ -34,6 +35,8 @@ export interface RolloutServerOptions {
   readonly readOnly?: boolean;
   /** How it divides what it has among users and queues; equally among users by default. */
   readonly shares?: SharesFile;
+  /** What it removes by itself. */
+  readonly retention?: RetentionFile | undefined;
   /** Source of the replicas behind endpoints. */
   readonly replicas?: ReplicaSource;
   readonly mounts: readonly Mount[];

@@ -7,6 +7,7 @@ import type { SharesReply } from '../protocol/shares.ts';
 import type { Store } from '../store/store.ts';
 import type { Caller } from './access/caller.ts';
 import type { Tokens } from './access/tokens.ts';
+import type { Retention } from './batches/retention.ts';
 import type { Secrets } from './batches/secrets.ts';
 import type { Submissions } from './batches/submissions.ts';
 import type { Supervisor } from './batches/supervisor.ts';
@@ -41,6 +42,8 @@ export interface Services {
   readonly shares: (caller: Caller) => Promise<SharesReply>;
   /** Throws if a new batch names a queue that does not exist, or that its user may not use. */
   readonly requireQueue: (queue: string | undefined, user: string | undefined) => void;
+  /** What the server removes by itself. undefined: nothing. */
+  readonly retention: Retention | undefined;
   /** Whether the server is shutting down, so that clients and workers should use another one. */
   readonly draining: () => boolean;
   /** Handles a request of a trainer, which is silent while it learns: the server does not end for an hour. */

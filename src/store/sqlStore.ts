@@ -1,10 +1,12 @@
 import type { Json } from '../common/json.ts';
+import type { RetentionFile } from '../config/schema/retentionFile.ts';
 import type { BatchPage, RolloutPage } from '../protocol/client.ts';
 import type { GroupPage, GroupRow } from '../protocol/groups.ts';
 import type { EventData, EventKind, RolloutEndStatus } from '../trace/schema.ts';
 import type { TaskRate } from '../trace/selection/curriculum.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
+import { SqlArchive } from './archive/sqlArchive.ts';
 import type { CollectableBlobs } from './blobs/content.ts';
 import type { AskedGroup, FilteredGroup, FinishedGroupRecord, ReplayedRollout } from './groupStore.ts';
 import { Appender } from './logic/appender.ts';
@@ -22,6 +24,7 @@ import { Leaser } from './logic/leaser.ts';
 import * as lists from './logic/lists.ts';
 import { Packer } from './logic/packing.ts';
 import { podRollout } from './logic/podRollouts.ts';
+import { planRetention } from './logic/retention.ts';
 import * as sessions from './logic/sessions.ts';
 import { SqlSharing } from './logic/sharing.ts';
 import { addStoredBytes, storedBytes } from './logic/storedBytes.ts';
@@ -45,6 +48,7 @@ import type {
   NewSession,
   OpenSession,
   RescoredTask,
+  RetentionPlan,
   RolloutRecord,
   RolloutSelection,
   SessionRecord,
@@ -75,6 +79,7 @@ export class SqlStore implements Store {
   readonly sharing: SqlSharing;
   readonly audit: SqlAudit;
   readonly usage: SqlUsage;
+  readonly archive: SqlArchive;
   readonly #sql: Sql;
   readonly #collectable: CollectableBlobs;
   readonly #leaseMs: number;
@@ -97,6 +102,7 @@ export class SqlStore implements Store {
     this.#collectable = blobs;
     this.#leaseMs = options.leaseMs;
     this.#packer = new Packer(sql, options.packDelayMs);
+    this.archive = new SqlArchive({ sql, blobs, files: blobs.outside, packer: this.#packer, store: options.name });
     this.#appender = new Appender(sql, () => this.#packer.schedule());
     this.#leaser = new Leaser(sql);
     this.#groups = new GroupAdder(sql);
@@ -401,6 +407,10 @@ export class SqlStore implements Store {
 
   totals(): Promise<StoreTotals> {
     return this.#sql.read((db) => lists.totalAll(db));
+  }
+
+  retention(rules: RetentionFile): Promise<RetentionPlan> {
+    return planRetention(this.#sql, this.#collectable, rules);
   }
 
   gc(options: Parameters<Store['gc']>[0]): ReturnType<Store['gc']> {

@@ -5,6 +5,7 @@
  * database fails (nothing was changed then), `not_found`, and `conflict` for an illegal transition.
  */
 import type { Json } from '../common/json.ts';
+import type { RetentionFile } from '../config/schema/retentionFile.ts';
 import type { ForkEdit } from '../config/submission.ts';
 import type { BatchPage, BatchRow, CreateBatch, RolloutPage } from '../protocol/client.ts';
 import type { GroupSampling, GroupSettings } from '../protocol/groups.ts';
@@ -14,6 +15,7 @@ import type { TaskRate } from '../trace/selection/curriculum.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { AuditStore, Shared, SharingStore } from './accessStore.ts';
+import type { ArchiveStore } from './archiveStore.ts';
 import type { EndpointStore } from './endpointStore.ts';
 import type { GroupStore } from './groupStore.ts';
 import type { UsageStore } from './usageStore.ts';
@@ -31,6 +33,8 @@ export interface Store extends GroupStore {
   readonly audit: AuditStore;
   /** What users and queues have used. */
   readonly usage: UsageStore;
+  /** Backups, and copies of batches. */
+  readonly archive: ArchiveStore;
   /** Returns milliseconds since the epoch, by the database's clock. */
   now(): Promise<number>;
   /** Returns a key created once per store, which signs worker tokens: 32 random bytes in hex. */
@@ -219,6 +223,11 @@ export interface Store extends GroupStore {
   counts(): Promise<{ queued: number; running: number; held: number }>;
   /** Counts batches by state, and all settled attempts by outcome. */
   totals(): Promise<StoreTotals>;
+  /**
+   * Returns which ended batches rules would remove, and why: never one that an active batch needs, or whose events a
+   * batch reads that stays. Oldest first.
+   */
+  retention(rules: RetentionFile): Promise<RetentionPlan>;
   /** Removes ended batches by age or ID (except those whose events an existing fork reads), then unreferenced blobs. */
   gc(options: {
     olderThanMs?: number;
@@ -230,6 +239,12 @@ export interface Store extends GroupStore {
      */
     blobGraceMs?: number;
   }): Promise<{ batches: string[]; kept: { batch: string; why: string }[]; blobs: number; bytes: number }>;
+}
+
+export interface RetentionPlan {
+  readonly batches: readonly { readonly batch: string; readonly why: string; readonly bytes: number }[];
+  /** Bytes of all batches. */
+  readonly total: number;
 }
 
 export interface StoreTotals {

@@ -18,6 +18,7 @@ import { groupMemberTests } from './store/groupMembers.ts';
 import { groupTests } from './store/groups.ts';
 import { podRolloutTests } from './store/podRollouts.ts';
 import { rescoringTests } from './store/rescoring.ts';
+import { retentionTests } from './store/retention.ts';
 import { sessionTests } from './store/sessions.ts';
 import { settlingTests } from './store/settling.ts';
 import type { Subject } from './store/suite.ts';
@@ -43,6 +44,7 @@ const SUITES = [
   blobTests,
   accessTests,
   usageTests,
+  retentionTests,
 ];
 
 describe('store contract: SQLite', { timeout: TIMEOUT_MS }, () => {

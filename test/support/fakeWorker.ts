@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import WebSocket from 'ws';
 import {
   type Grant,
-  PROTOCOL,
   type ServerToWorker,
   serverToWorker,
+  WORKER_PROTOCOL,
   type WorkerFrame,
 } from '../../src/protocol/worker.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
@@ -22,6 +22,8 @@ interface FakeWorkerOptions {
   pod?: string;
   /** The token of its previous session. */
   resume?: string;
+  /** Its version of the protocol; the current one by default. */
+  protocol?: number;
 }
 
 /** The names of the workers that hold a rollout, by rollout and epoch. */
@@ -51,7 +53,7 @@ export class FakeWorker {
     await once(socket, 'open');
     worker.send({
       type: 'hello',
-      protocol: PROTOCOL,
+      protocol: options.protocol ?? WORKER_PROTOCOL,
       worker: name,
       slots: options.slots ?? 8,
       rollouts: options.rollouts ?? [],

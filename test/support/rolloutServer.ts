@@ -29,8 +29,9 @@ export class TestStore {
   async start(
     args: readonly string[] = ['--executor', 'none'],
     env: Readonly<Record<string, string>> = {},
+    program?: string,
   ): Promise<TestServer> {
-    return this.#started(new TestServer(this.folder, this.folder, args, env));
+    return this.#started(new TestServer(this.folder, this.folder, args, env, program));
   }
 
   /** Starts a server of a PostgreSQL store as if on its own machine: it has its own user data folder. */
@@ -72,9 +73,16 @@ export class TestServer {
   readonly #sockets: { close(): void }[] = [];
 
   /** `folder` contains `server.json`, directly or in a subfolder. */
-  constructor(store: string, folder: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  constructor(
+    store: string,
+    folder: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    program = main,
+  ) {
     this.#folder = folder;
-    this.process = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, '--store', store, ...args], {
+    const words = ['--disable-warning=ExperimentalWarning', program, '--store', store, ...args];
+    this.process = spawn(process.execPath, words, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...env },
     });

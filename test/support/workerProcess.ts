@@ -15,9 +15,9 @@ export class TestWorker implements AsyncDisposable {
   readonly folder: string;
   stderr = '';
 
-  constructor(config: WorkerConfig, env: Readonly<Record<string, string>> = {}) {
+  constructor(config: WorkerConfig, env: Readonly<Record<string, string>> = {}, program = main) {
     this.folder = config.work;
-    this.process = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main], {
+    this.process = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', program], {
       stdio: ['pipe', 'inherit', 'pipe'],
       env: { ...process.env, ...env },
     });
@@ -35,6 +35,7 @@ export class TestWorker implements AsyncDisposable {
     batch: string,
     changes: Partial<WorkerConfig> = {},
     env: Readonly<Record<string, string>> = {},
+    program = main,
   ): Promise<TestWorker> {
     const worker = changes.worker ?? `by-hand-${Math.random().toString(36).slice(2, 8)}`;
     return new TestWorker(
@@ -49,6 +50,7 @@ export class TestWorker implements AsyncDisposable {
         ...changes,
       },
       env,
+      program,
     );
   }
 

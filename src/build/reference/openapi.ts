@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { JsonObject } from '../../common/json.ts';
 import { auditPage, exported, login, loginReply, type Right, ROUTE_RIGHTS } from '../../protocol/access.ts';
 import { gcResult } from '../../protocol/api.ts';
+import * as archive from '../../protocol/archive.ts';
 import * as client from '../../protocol/client.ts';
 import { batchCommand, commandReply, rolloutCommand } from '../../protocol/commands.ts';
 import { endpointInfo, endpointList, setEndpoint } from '../../protocol/endpoints.ts';
@@ -149,6 +150,32 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
     query: { user: 'text', batch: 'text', since: 'whole number', before: 'whole number', limit: 'whole number' },
     reply: auditPage,
   },
+  'GET /v1/backup': { text: 'Everything in the store, in one state: see src/protocol/archive.ts', reply: 'bytes' },
+  'POST /v1/restores': {
+    text: 'Begins to restore a backup into an empty store, or continues',
+    body: archive.beginRestore,
+    reply: archive.restoreProgress,
+  },
+  'POST /v1/restores/:archive': {
+    text: 'Restores the next frames of a backup',
+    query: { from: 'whole number' },
+    body: 'bytes',
+    reply: archive.restoreProgress,
+  },
+  'POST /v1/restores/:archive/end': {
+    text: 'Shows what was restored',
+    body: archive.endRestore,
+    reply: archive.restoreResult,
+  },
+  'GET /v1/batches/:batch/copy': { text: 'A page of an ended batch', query: { after: 'text' }, reply: 'bytes' },
+  'GET /v1/copies/:copy': { text: 'What the server has of a copied batch', reply: archive.copyState },
+  'POST /v1/copies/:copy': {
+    text: 'Adds a page to a copied batch',
+    query: { after: 'text', keep_owner: 'whole number' },
+    body: 'bytes',
+    reply: archive.copyState,
+  },
+  'POST /v1/copies/:copy/drop': { text: 'Removes an incomplete copy', reply: nothing },
   'POST /v1/gc': { text: 'Removes batches', body: client.gcBody, reply: gcResult },
   'GET /v1/rollouts/:rollout': { text: 'A rollout, with its task', reply: client.rolloutInfo },
   'POST /v1/rollouts/:rollout/commands': {

@@ -17,6 +17,7 @@ const ACTIONS = ['install', 'upgrade', 'diff', 'options', 'uninstall', 'render',
 type Action = Exclude<(typeof ACTIONS)[number], 'image' | 'roles'>;
 
 const TIMEOUT_SECONDS = 300;
+const INFO_TIMEOUT_MS = 10_000;
 
 export const cluster: Command = {
   name: 'cluster',
@@ -50,6 +51,11 @@ export const cluster: Command = {
     'delete-data': { type: 'boolean', text: 'uninstall: also delete the volumes with the trajectories' },
     force: { type: 'boolean', text: 'install, upgrade, diff: take back what others changed in the objects' },
     'dry-run': { type: 'boolean', text: 'only print what would change' },
+    backup: {
+      type: 'string',
+      value: 'FILE|DIR',
+      text: 'upgrade: save the store of the server first; going back to an older server may need it',
+    },
     timeout: {
       type: 'string',
       value: 'SECONDS',
@@ -112,6 +118,7 @@ async function act(action: Action, opened: Cluster, context: Context, commandLin
   const options = await readInstallOptions(commandLine, installed, context.cwd);
   const dryRun = flag(commandLine, 'dry-run');
   const report = reporter(context, dryRun);
+  if (!dryRun) await beforeUpgrade(action, installed !== undefined, context, commandLine);
   await install(
     opened,
     {
@@ -133,6 +140,38 @@ async function act(action: Action, opened: Cluster, context: Context, commandLin
           `${targetOf(context) ?? 'NAME'}.`,
   );
   return 0;
+}
+
+/** Saves the store before an upgrade, or says that the previous server will not read it any more. */
+async function beforeUpgrade(
+  action: Action,
+  isInstalled: boolean,
+  context: Context,
+  commandLine: CommandLine,
+): Promise<void> {
+  const place = textOption(commandLine, 'backup');
+  if (place !== undefined && (action !== 'upgrade' || !isInstalled))
+    throw new StudioError('usage', '--backup is only for rollout cluster upgrade.');
+  if (!isInstalled) return;
+  if (place !== undefined) {
+    const { backupFile, saveBackup } = await import('../../client/data/backup.ts');
+    const file = await backupFile(path.resolve(context.cwd, place));
+    const { api } = await context.connect();
+    const saved = await saveBackup(api, file, { signal: context.signal });
+    (context.json ? context.log : context.print)(`Saved the store in ${saved.file}.`);
+    return;
+  }
+  // Whoever may install need not have access to batches, and the server may be down.
+  const info = await context
+    .connect()
+    .then(({ api }) => api.server(AbortSignal.any([context.signal, AbortSignal.timeout(INFO_TIMEOUT_MS)])))
+    .catch(() => undefined);
+  const { STORE_VERSION } = await import('../../protocol/version.ts');
+  if (info?.store_version !== undefined && info.store_version < STORE_VERSION)
+    context.log(
+      `This upgrade changes the store (version ${info.store_version} to ${STORE_VERSION}), which the previous server ` +
+        'cannot read then. To be able to go back, stop now, and use --backup FILE.',
+    );
 }
 
 async function remove(opened: Cluster, context: Context, commandLine: CommandLine): Promise<Outcome> {

@@ -10,7 +10,9 @@ const UNIT_MS = { d: 86_400_000, h: 3_600_000, m: 60_000 } as const;
 export const gc: Command = {
   name: 'gc',
   usage: '[BATCH…] [--older-than 30d] [--dry-run]',
-  text: 'Removes ended batches and unreferenced blobs. Batches that a fork depends on are kept.',
+  text:
+    'Removes ended batches and unreferenced blobs: those named, those of --older-than, or, with neither, those of ' +
+    'the rules of the server (--retention). Batches that a fork depends on are kept.',
   options: {
     'older-than': { type: 'string', value: 'AGE', text: 'remove ended batches older than this: 30d, 12h, 90m' },
     'dry-run': { type: 'boolean', text: 'only print what would be removed' },
@@ -27,6 +29,7 @@ export const gc: Command = {
         dry_run: flag(commandLine, 'dry-run'),
         ...(match === null ? {} : { older_than_ms: Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] }),
         ...(batches.length === 0 ? {} : { batches }),
+        ...(batches.length === 0 && match === null ? { rules: true } : {}),
       },
       context.signal,
     );
@@ -39,6 +42,7 @@ export const gc: Command = {
       `${verb} ${plural(result.batches.length, 'batch', 'batches')} and ${plural(result.blobs, 'blob')} ` +
         `(${bytes(result.bytes)}).`,
     );
+    for (const { batch, why, bytes: size } of result.why ?? []) context.print(`${batch} (${bytes(size)}): ${why}`);
     for (const kept of result.kept) context.print(`Kept ${kept.batch}: ${kept.why}`);
     return 0;
   },

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { LOCAL } from '../../client/targets/local.ts';
-import { entryUrl, LONG_RUNNING_ENV, SERVER_OPTIONS, SHARES_VARIABLE } from '../../common/entries.ts';
+import { entryUrl, LONG_RUNNING_ENV, RETENTION_VARIABLE, SERVER_OPTIONS, SHARES_VARIABLE } from '../../common/entries.ts';
 import { errorCodeOf, StudioError } from '../../common/errors.ts';
 import { type ReadyLine, readyLine } from '../../protocol/serverFile.ts';
 import { type Command, numberOption, textOption } from '../command.ts';
@@ -11,7 +11,9 @@ import { readSharesFile } from '../sharesFile.ts';
 
 export const serve: Command = {
   name: 'serve',
-  usage: '[--port N] [--host ADDRESS] [--otlp URL] [--metrics open] [--rollout-gb N] [--shares FILE] [--log json]',
+  usage:
+    '[--port N] [--host ADDRESS] [--otlp URL] [--metrics open] [--rollout-gb N] [--shares FILE] [--retention FILE] ' +
+    '[--log json]',
   text: 'Runs the server of a store in the foreground until Ctrl-C. It does not stop when idle.',
   options: {
     port: { type: 'string', value: 'N', text: 'port to listen on (any free port)' },
@@ -28,6 +30,11 @@ export const serve: Command = {
       text: 'GB of large values that each rollout may store; one that exceeds it is truncated (16, or ROLLOUT_GB)',
     },
     shares: { type: 'string', value: 'FILE', text: 'YAML file with weights and limits of users and queues' },
+    retention: {
+      type: 'string',
+      value: 'FILE',
+      text: 'YAML file with rules by which the server removes ended batches itself (none)',
+    },
     log: { type: 'string', value: 'text|json', text: 'log format on stderr (text)' },
   },
   async run(context, commandLine) {
@@ -38,6 +45,11 @@ export const serve: Command = {
     const port = numberOption(commandLine, 'port', 0) ?? 0;
     const shares = textOption(commandLine, 'shares');
     const sharesJson = shares === undefined ? undefined : JSON.stringify(await readSharesFile(context.cwd, shares));
+    const retention = textOption(commandLine, 'retention');
+    const rules =
+      retention === undefined
+        ? undefined
+        : await (await import('../retentionFile.ts')).readRetentionFile(context.cwd, retention);
     const child = spawn(
       process.execPath,
       [
@@ -62,6 +74,7 @@ export const serve: Command = {
           ...LONG_RUNNING_ENV,
           ROLLOUT_STORE: context.store,
           ...(sharesJson === undefined ? {} : { [SHARES_VARIABLE]: sharesJson }),
+          ...(rules === undefined ? {} : { [RETENTION_VARIABLE]: JSON.stringify(rules) }),
         },
       },
     );

@@ -21,6 +21,7 @@ export const COMMANDS = {
   'rollout.runFailedAgain': { title: 'Run Failed Again', icon: 'run-errors', enablement: MAY_LAUNCH },
   'rollout.retryUnsettled': { title: 'Retry Unsettled', icon: 'issue-reopened', enablement: MAY_CONTROL },
   'rollout.rescoreBatch': { title: 'Rescore Batch…', icon: 'law', enablement: MAY_LAUNCH },
+  'rollout.copyBatch': { title: 'Copy to Target…', icon: 'cloud-upload' },
   'rollout.compareWorld': { title: 'Compare World with Recording…', icon: 'beaker', enablement: MAY_LAUNCH },
   'rollout.stopBatch': { title: 'Stop', icon: 'debug-stop', enablement: MAY_CONTROL },
   'rollout.pauseBatch': { title: 'Pause', icon: 'debug-pause', enablement: MAY_CONTROL },

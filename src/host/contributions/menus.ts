@@ -35,6 +35,7 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.runFailedAgain': all(TRUSTED, KEY.hasBatches),
   'rollout.retryUnsettled': all(TRUSTED, KEY.hasUnsettled),
   'rollout.rescoreBatch': all(TRUSTED, KEY.hasBatches, HAS_FOLDER, ON_DISK),
+  'rollout.copyBatch': all(TRUSTED, KEY.hasBatches, VIEW_KEYS.targets),
   'rollout.compareWorld': all(TRUSTED, KEY.hasBatches, HAS_FOLDER, ON_DISK),
   'rollout.stopBatch': any(all(TRUSTED, KEY.hasRunning), all(TRUSTED, KEY.hasPaused)),
   'rollout.pauseBatch': all(TRUSTED, KEY.hasRunning),
@@ -242,6 +243,11 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.runFailedAgain', when: inBatches(ANY_BATCH), group: '3_launch@2' },
     { command: 'rollout.retryUnsettled', when: inBatches(ANY_BATCH), group: '3_launch@3' },
     { command: 'rollout.rescoreBatch', when: all(TRUSTED, inBatches(ANY_BATCH), HAS_FOLDER), group: '3_launch@4' },
+    {
+      command: 'rollout.copyBatch',
+      when: all(TRUSTED, inBatches('viewItem == batch.ended'), VIEW_KEYS.targets),
+      group: '4_data@1',
+    },
     {
       command: 'rollout.newRecordedWorld',
       when: all(TRUSTED, inBatches('viewItem =~ /^(batch|task$|attempt)/'), HAS_FOLDER),

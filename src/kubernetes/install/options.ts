@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { podsFile } from '../../config/schema/placement.ts';
 import { sharesFile } from '../../config/schema/sharesFile.ts';
+import { retentionFile } from '../../config/schema/retentionFile.ts';
 import { PROGRAM_SOURCES, SERVER_PORT, TLS_PORT } from '../names.ts';
 import { parseAllowed } from '../network/peers.ts';
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from '../security/podSecurity.ts';
@@ -106,6 +107,8 @@ export const installOptions = z.object({
   pods: podsFile.optional(),
   /** How the server divides what it has, as in the file of `--shares` (`config/schema/sharesFile.ts`). */
   shares: sharesFile.optional(),
+  /** What the server removes by itself. */
+  retention: retentionFile.optional(),
   vllm: vllmOptions.optional(),
 });
 export type InstallOptions = z.infer<typeof installOptions>;

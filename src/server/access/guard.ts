@@ -20,6 +20,8 @@ export const AUDITED: Readonly<Record<string, string>> = {
   'POST /v1/batches/:batch/worker_token': 'worker_token',
   'POST /v1/endpoints': 'endpoint',
   'POST /v1/gc': 'gc',
+  'GET /v1/backup': 'backup',
+  'POST /v1/restores': 'restore',
 };
 
 /** How often it is checked that whoever reads a long answer may still read. */

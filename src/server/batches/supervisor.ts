@@ -306,7 +306,7 @@ export class Supervisor {
   async #use(tracked: TrackedBatch, record: BatchRecord): Promise<Submission> {
     const { submissions, pressure, leasing } = this.#options;
     const submission = await submissions.get(record.spec.submission);
-    const secrets = submission.env.names.length === 0 ? {} : await this.#secrets(tracked.id, submission.env);
+    const secrets = submission.env.names.length === 0 ? {} : await this.secretsOf(tracked.id, submission.env);
     tracked.secretsAt = secrets === undefined ? performance.now() + SECRETS_RETRY_MS : undefined;
     // Keep using the previous values.
     if (secrets === undefined && tracked.submission !== undefined) return submission;
@@ -321,7 +321,7 @@ export class Supervisor {
   }
 
   /** Returns the secrets of a batch. Those another server received are read from where the workers get them. */
-  async #secrets(batch: string, env: Submission['env']): Promise<Record<string, string> | undefined> {
+  async secretsOf(batch: string, env: Submission['env']): Promise<Record<string, string> | undefined> {
     const { secrets, workers, log } = this.#options;
     const local = await secrets.get(batch);
     if (local !== undefined) return local;

@@ -212,8 +212,13 @@ async function resume(
   sent: Readonly<Record<string, string>> | undefined,
 ): Promise<CommandReply> {
   const { store, submissions, secrets, leasing, supervisor } = services;
-  const { spec } = await recordOf(services, batch);
-  const lacking = services.lackingValues(batch);
+  const { spec, released } = await recordOf(services, batch);
+  let lacking = services.lackingValues(batch);
+  if (released && lacking.length === 0) {
+    // One that was restored from a backup: its values are not in it.
+    const { env } = await submissions.get(spec.submission);
+    if (env.names.length > 0 && (await supervisor.secretsOf(batch, env)) === undefined) lacking = env.names;
+  }
   if (lacking.length > 0) {
     const submission = await submissions.get(spec.submission);
     requireSecrets(submission, sent, 'They are lost. Send them with the command, as args.secrets.');

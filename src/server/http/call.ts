@@ -50,6 +50,11 @@ export function parse<T>(schema: z.ZodType<T>, raw: unknown, what: string): T {
 }
 
 async function readText(request: IncomingMessage, most: number): Promise<string> {
+  return (await readBytes(request, most)).toString('utf8');
+}
+
+/** Reads a body of at most `most` bytes. Throws `too_large`. */
+export async function readBytes(request: IncomingMessage, most = MAX_JSON_BYTES): Promise<Buffer> {
   if (Number(request.headers['content-length'] ?? 0) > most) throw tooLarge(most);
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -58,7 +63,7 @@ async function readText(request: IncomingMessage, most: number): Promise<string>
     if (bytes > most) throw tooLarge(most);
     chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString('utf8');
+  return Buffer.concat(chunks);
 }
 
 export function tooLarge(most: number): StudioError {

@@ -67,8 +67,8 @@ export class Router {
       if (caller !== undefined) await this.#refused?.(route, caller, params, error);
       throw error;
     }
-    if (route.access !== 'anyone' && route.access !== 'read' && this.#unchangeable !== undefined)
-      throw this.#unchangeable;
+    const mayChange = route.access !== 'anyone' && route.access !== 'read' && route.method !== 'GET';
+    if (mayChange && this.#unchangeable !== undefined) throw this.#unchangeable;
     const aborted = new AbortController();
     response.once('close', () => {
       if (!response.writableEnded) aborted.abort();

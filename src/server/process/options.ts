@@ -1,7 +1,8 @@
 /** The server's command line. */
 import { parseArgs } from 'node:util';
-import { SHARES_VARIABLE } from '../../common/entries.ts';
+import { RETENTION_VARIABLE, SHARES_VARIABLE } from '../../common/entries.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
+import { type RetentionFile, retentionFile } from '../../config/schema/retentionFile.ts';
 import { type SharesFile, sharesFile } from '../../config/schema/sharesFile.ts';
 import { LOOPBACK } from '../access/origins.ts';
 import { LOG_FORMATS, type LogFormat } from '../log.ts';
@@ -43,6 +44,8 @@ export interface ServerOptions {
   readonly otlp: string | undefined;
   /** How it divides what it has among users and queues. */
   readonly shares: SharesFile;
+  /** What the server removes by itself. */
+  readonly retention: RetentionFile | undefined;
 }
 
 /** More than any rollout needs: an image of 4 MB in each of 4,000 steps. */
@@ -77,6 +80,7 @@ export function parseOptions(
     metrics: openWhere(oneOf('metrics', ['token', 'open'], values.metrics), values.host, executor),
     otlp: values.otlp === undefined ? undefined : collector(values.otlp),
     shares: sharesOf(env[SHARES_VARIABLE]),
+    retention: retention(env[RETENTION_VARIABLE] ?? ''),
   };
 }
 
@@ -145,6 +149,16 @@ function collector(text: string): string {
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
     throw wrong(`--otlp must be the address of a collector, such as http://name:4318, not “${text}”.`);
   return url.href;
+}
+
+/** Parses the rules that `rollout serve` or the installation has read from a file. */
+function retention(json: string): RetentionFile | undefined {
+  if (json === '') return undefined;
+  try {
+    return retentionFile.parse(JSON.parse(json));
+  } catch (cause) {
+    throw new StudioError('usage', `${RETENTION_VARIABLE} is not valid: ${errorText(cause)}`, { cause });
+  }
 }
 
 function origins(texts: readonly string[]): string[] {

@@ -8,6 +8,7 @@ import type { Services } from '../services.ts';
 import type { Scrape } from '../telemetry/scrape.ts';
 import type { BlobQuota } from '../workers/blobQuota.ts';
 import type { SessionAccess } from '../workers/sessionAccess.ts';
+import { archiveRoutes } from './archives.ts';
 import { auditRoutes } from './audit.ts';
 import { batchRoutes } from './batches.ts';
 import { blobRoutes } from './blobs.ts';
@@ -49,6 +50,7 @@ export function allRoutes(options: RoutesOptions): Route[] {
     ...blobRoutes(services, access, quota),
     ...serverRoutes(services),
     ...auditRoutes(services),
+    ...archiveRoutes(services),
     ...endpointRoutes(services),
     ...shareRoutes(services),
     ...metricsRoutes(scrape),

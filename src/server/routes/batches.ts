@@ -168,6 +168,11 @@ function importedEvent(event: unknown, rollout: string, seq: number): TraceEvent
 
 async function gc(services: Services, call: Call): Promise<unknown> {
   const body = await readJson(call, gcBody);
+  if (body.rules === true && services.retention !== undefined) {
+    const result = await services.retention.apply(body.dry_run);
+    call.about.detail = `${body.dry_run ? 'dry run: ' : ''}${result.batches.join(', ')}`;
+    return result;
+  }
   const done = await services.store.gc({
     dryRun: body.dry_run,
     ...(body.older_than_ms === undefined ? {} : { olderThanMs: body.older_than_ms }),

@@ -8,11 +8,13 @@ import { newId } from '../../common/ids.ts';
 import { Serial } from '../../common/serial.ts';
 import { plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
+import { areCompatible } from '../../protocol/version.ts';
 import {
   BEAT_SECONDS,
+  isUnknownFrame,
   LEASE_SECONDS,
   type Lineage,
-  PROTOCOL,
+  WORKER_PROTOCOL,
   type WorkerFrame,
   workerFrame,
 } from '../../protocol/worker.ts';
@@ -75,6 +77,8 @@ export class WorkerConnection {
   readonly #handovers = new Set<Promise<void>>();
   #session: WorkerSession | undefined;
   #greeting = false;
+  /** Whether its version of the protocol is newer than the server's. */
+  #isNewer = false;
 
   /** `transport`: the stream below the WebSocket. */
   constructor(context: WorkerContext, socket: WebSocket, transport: Duplex, { batch, pods }: EnrollmentIdentity) {
@@ -101,6 +105,7 @@ export class WorkerConnection {
     }
     const parsed = workerFrame.safeParse(raw);
     if (!parsed.success) {
+      if (this.#isNewer && isUnknownFrame(raw, workerFrame)) return;
       const issue = parsed.error.issues[0];
       this.#refuse(
         new StudioError('usage', `Invalid frame: ${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? ''}.`),
@@ -168,8 +173,13 @@ export class WorkerConnection {
   async #hello(frame: Frame<'hello'>): Promise<void> {
     if (this.#greeting) throw new StudioError('usage', 'A connection can send hello only once.');
     this.#greeting = true;
-    if (frame.protocol !== PROTOCOL)
-      throw new StudioError('version', `The server uses protocol ${PROTOCOL}, but the worker uses ${frame.protocol}.`);
+    if (!areCompatible(frame.protocol, WORKER_PROTOCOL))
+      throw new StudioError(
+        'version',
+        `The worker uses protocol ${frame.protocol}; this server works with ${WORKER_PROTOCOL - 1} to ` +
+          `${WORKER_PROTOCOL + 1}.`,
+      );
+    this.#isNewer = frame.protocol > WORKER_PROTOCOL;
     const { store, hub, deltas, tokens, endpoints } = this.#context;
     const record = await store.batch(this.#batch);
     if (record === undefined) throw new StudioError('gone', `Batch ${this.#batch} no longer exists.`);
@@ -203,6 +213,7 @@ export class WorkerConnection {
     this.#session = session;
     session.send({
       type: 'welcome',
+      protocol: WORKER_PROTOCOL,
       session: id,
       token: tokens.session(this.#batch, id, frame.worker, pod),
       clock: await store.now(),

@@ -6,6 +6,11 @@ export type Content = Uint8Array | AsyncIterable<Uint8Array>;
 
 /** A blob store with garbage collection. */
 export interface CollectableBlobs extends BlobStore {
+  /** Blobs that are not in the database. */
+  readonly outside?: {
+    files(): AsyncIterable<{ readonly sha: string; readonly size: number }>;
+    get(sha: string): Promise<{ size: number; bytes: AsyncIterable<Uint8Array> } | undefined>;
+  };
   /**
    * Finds unreferenced blobs that were last written or queried before `before` (ms since the epoch); `without`: batches
    * to ignore. Removes them unless `dryRun`. Returns their number and size.

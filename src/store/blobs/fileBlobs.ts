@@ -65,6 +65,17 @@ export class FileBlobs {
     return { size: found.size, bytes: read(this.#path(sha), start, end) };
   }
 
+  /** Yields all blobs, by name. */
+  async *files(): AsyncGenerator<{ sha: string; size: number }> {
+    for (const folder of (await entries(this.#folder)).sort()) {
+      if (!/^[0-9a-f]{2}$/.test(folder)) continue;
+      for (const name of (await entries(path.join(this.#folder, folder))).sort()) {
+        const found = await this.#stat(name);
+        if (found !== undefined) yield { sha: name, size: found.size };
+      }
+    }
+  }
+
   async has(shas: readonly string[]): Promise<Set<string>> {
     const existing = new Set<string>();
     const now = new Date();

@@ -16,7 +16,7 @@ import {
 } from './content.ts';
 
 /** Bytes per row. */
-const CHUNK = 512 * 1024;
+export const CHUNK = 512 * 1024;
 const UPLOAD = 'upload-';
 
 /** Stores blobs as chunked rows of the database, in the same group commits as everything else. */

@@ -1,3 +1,5 @@
+import { StudioError } from '../../common/errors.ts';
+import { ABANDONED_MS, forgetCopy, incompleteCopies } from '../archive/copyIn.ts';
 import type { CollectableBlobs } from '../blobs/content.ts';
 import { int, intOr, text } from '../sql/row.ts';
 import type { Reader, Sql, Transaction } from '../sql/sql.ts';
@@ -39,7 +41,13 @@ export async function gc(
   blobs: CollectableBlobs,
   options: GcOptions,
 ): Promise<{ batches: string[]; kept: { batch: string; why: string }[]; blobs: number; bytes: number }> {
+  if (sql.isSnapshotOpen())
+    throw new StudioError('unavailable', 'A backup of this store is being made, so nothing can be removed.', {
+      hint: 'Try again when the backup is complete.',
+    });
   const now = await sql.now();
+  if (!options.dryRun)
+    await removeIncomplete(sql, await sql.read((db) => incompleteCopies(db, { before: now - ABANDONED_MS })));
   const { selected, kept } = await sql.read((db) => selectBatches(db, options, now));
   const batches: string[] = [];
   if (options.dryRun) {
@@ -116,6 +124,14 @@ async function hide(tx: Transaction, { id, name }: Candidate): Promise<boolean> 
   await tx.run('DELETE FROM blob_ref WHERE batch = ?', id);
   tx.changed(name);
   return true;
+}
+
+/** Removes incomplete copies of batches. */
+export async function removeIncomplete(sql: Sql, ids: readonly number[]): Promise<void> {
+  for (const id of ids) {
+    await sql.write((tx) => forgetCopy(tx, id));
+    await remove(sql, id);
+  }
 }
 
 async function remove(sql: Sql, id: number): Promise<void> {

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import pg from 'pg';
 import { StudioError } from '../../common/errors.ts';
 import { int, text } from '../sql/row.ts';
-import type { Dialect, Reader, Row, Sql, Table, Transaction, Value } from '../sql/sql.ts';
+import type { Dialect, InsertMode, Reader, Row, Sql, Table, Transaction, Value } from '../sql/sql.ts';
 import { Watchers } from '../sql/watchers.ts';
 import { CommitMarkers, type Marker } from './commitMarkers.ts';
 import { isCollision, isLost, isUnknownTransaction, postgresError } from './errors.ts';
@@ -15,6 +15,9 @@ const DIALECT: Dialect = {
   skipLocked: ' FOR UPDATE SKIP LOCKED',
   anyText: (column) => `${column} = ANY(?::text[])`,
   anyInt: (column) => `${column} = ANY(?::bigint[])`,
+  nextIds: (table) =>
+    `SELECT setval(pg_get_serial_sequence('${SCHEMA}.${table}', 'id'), (SELECT coalesce(max(id), 0) + 1 FROM ` +
+    `${table}), false)`,
 };
 
 export const SCHEMA = 'rollout_studio';
@@ -55,6 +58,7 @@ export class PostgresSql implements Sql {
   readonly #growth = new Map<string, { rows: number; analyzed: number }>();
   #outage: ((why: unknown) => void) | undefined;
   #closed = false;
+  #snapshots = 0;
 
   constructor(url: string, name: string) {
     this.#name = name;
@@ -92,6 +96,28 @@ export class PostgresSql implements Sql {
 
   read<T>(job: (db: Reader) => Promise<T>): Promise<T> {
     return this.#withRetries(() => this.#withConnection((client) => job(new Connection(client))));
+  }
+
+  async snapshot<T>(job: (db: Reader) => Promise<T>): Promise<T> {
+    this.#snapshots += 1;
+    try {
+      return await this.#withConnection(async (client) => {
+        await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
+        try {
+          return await job(new Connection(client));
+        } finally {
+          await client.query('ROLLBACK').catch(() => undefined); // the connection is lost
+        }
+      });
+    } catch (error) {
+      throw postgresError(error, this.#name);
+    } finally {
+      this.#snapshots -= 1;
+    }
+  }
+
+  isSnapshotOpen(): boolean {
+    return this.#snapshots > 0;
   }
 
   async write<T>(job: (tx: Transaction) => Promise<T>): Promise<T> {
@@ -293,13 +319,13 @@ class PostgresTransaction extends Connection implements Transaction {
     table: Table,
     columns: readonly string[],
     rows: readonly (readonly Value[])[],
-    ignore?: 'ignore',
+    how?: InsertMode,
   ): Promise<number> {
     this.wrote = true;
     let written = 0;
     for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
       const some = rows.slice(at, at + ROWS_AT_ONCE);
-      written += (await this.client.query(insertStatement(table, columns, some, ignore !== undefined))).rowCount ?? 0;
+      written += (await this.client.query(insertStatement(table, columns, some, how))).rowCount ?? 0;
     }
     this.#inserted.set(table.name, (this.#inserted.get(table.name) ?? 0) + written);
     return written;

@@ -1,5 +1,5 @@
 import type { QueryConfig } from 'pg';
-import type { ColumnKind, Table, Value } from '../sql/sql.ts';
+import type { ColumnKind, InsertMode, Table, Value } from '../sql/sql.ts';
 
 const TYPES: Readonly<Record<ColumnKind, string>> = { int: 'bigint', text: 'text', bytes: 'bytea' };
 /** Statements for more rows are not prepared: they are rare, and all different. */
@@ -32,11 +32,11 @@ export function insertStatement(
   table: Table,
   columns: readonly string[],
   rows: readonly (readonly Value[])[],
-  ignore: boolean,
+  how: InsertMode | undefined,
 ): QueryConfig {
   const sql =
-    `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES ` +
-    `${tuples(table, columns, rows.length)}${ignore ? ' ON CONFLICT DO NOTHING' : ''}`;
+    `INSERT INTO ${table.name} (${columns.join(', ')})${how === 'ids' ? ' OVERRIDING SYSTEM VALUE' : ''} VALUES ` +
+    `${tuples(table, columns, rows.length)}${how === 'ignore' ? ' ON CONFLICT DO NOTHING' : ''}`;
   return sized(sql, rows);
 }
 

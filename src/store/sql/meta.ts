@@ -4,7 +4,7 @@ import { text } from './row.ts';
 import { type Definitions, MIGRATIONS, STORE_VERSION } from './schema.ts';
 import type { Reader, Sql, Table, Transaction } from './sql.ts';
 
-const META: Table = { name: 'meta', columns: { name: 'text', value: 'text' } };
+export const META: Table = { name: 'meta', columns: { name: 'text', value: 'text' } };
 const CREATE_META = 'CREATE TABLE IF NOT EXISTS meta (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)';
 
 async function get(tx: Reader, name: string): Promise<string | undefined> {
@@ -52,7 +52,11 @@ function newerStore(store: string, version: number): StudioError {
     'version',
     `The store ${store} was written by a newer Rollout Studio (store version ${version}; this version supports ` +
       `${STORE_VERSION}).`,
-    { hint: 'Update Rollout Studio, or use another store with --store.' },
+    {
+      hint:
+        'Update Rollout Studio, or use another store with --store. To go back to this version, restore a backup that ' +
+        'was made before the upgrade: rollout restore FILE --store NEW.',
+    },
   );
 }
 

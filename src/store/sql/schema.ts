@@ -7,7 +7,7 @@
  */
 import type { Table } from './sql.ts';
 
-export const STORE_VERSION = 14;
+export { STORE_VERSION } from '../../protocol/version.ts';
 
 export const BATCH = {
   name: 'batch',
@@ -121,6 +121,11 @@ export const BLOB = {
 export const BLOB_CHUNK = {
   name: 'blob_chunk',
   columns: { sha: 'text', n: 'int', bytes: 'bytes' },
+} as const satisfies Table;
+/** Small blobs, compressed together. `blobs`: how many are left in it. */
+export const BLOB_PACK = {
+  name: 'blob_pack',
+  columns: { id: 'int', blobs: 'int', bytes: 'bytes' },
 } as const satisfies Table;
 export const LINEAGE = { name: 'lineage', columns: { batch: 'int', parent: 'int' } } as const satisfies Table;
 export const SESSION = {

@@ -21,6 +21,8 @@ export interface Dialect {
   /** Returns a condition: the text or integer column is in a list, which is one value. */
   anyText(column: string): string;
   anyInt(column: string): string;
+  /** Returns the statement after which a table with inserted IDs assigns larger ones; undefined if it does anyway. */
+  nextIds(table: string): string | undefined;
 }
 
 /** Reads rows as plain objects; see `row.ts` for typed access. */
@@ -37,12 +39,15 @@ export interface Transaction extends Reader {
   readonly now: number;
   /** Runs a statement. Returns the number of changed rows. */
   run(sql: string, ...values: readonly Value[]): Promise<number>;
-  /** Inserts many rows; with `ignore`, skips existing ones. Returns the number of inserted rows. */
+  /**
+   * Inserts many rows; with `ignore`, skips existing ones; with `ids`, `columns` may contain an ID that the database
+   * usually assigns. Returns the number of inserted rows.
+   */
   insert(
     table: Table,
     columns: readonly string[],
     rows: readonly (readonly Value[])[],
-    ignore?: 'ignore',
+    how?: InsertMode,
   ): Promise<number>;
   /** Updates columns of many rows, identified by the first of `columns`. */
   update(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[]): Promise<void>;
@@ -50,11 +55,20 @@ export interface Transaction extends Reader {
   changed(...ids: readonly string[]): void;
 }
 
+export type InsertMode = 'ignore' | 'ids';
+
 export interface Sql {
   readonly dialect: Dialect;
   now(): Promise<number>;
   /** Reads committed data. Its statements may see different states. */
   read<T>(job: (db: Reader) => Promise<T>): Promise<T>;
+  /**
+   * Reads one state of the data, however long it takes, on a connection of its own. Fails when that is lost. The job
+   * yields between its statements.
+   */
+  snapshot<T>(job: (db: Reader) => Promise<T>): Promise<T>;
+  /** Whether a snapshot of this process is being read. */
+  isSnapshotOpen(): boolean;
   /**
    * Runs `job` in a transaction and resolves once it is safely on disk. The job may run more than once (another job
    * of the same group failed, the connection was lost), so it must change nothing but the database. `urgent`: it is

@@ -44,7 +44,8 @@ export async function openSqlite(folder: string, options: Omit<SqlStoreOptions, 
       writer.exec(`PRAGMA synchronous = ${log === undefined ? 'FULL' : 'NORMAL'}`);
       const reader = openDatabase(file, { readOnly: true });
       const checkpoints = log === undefined ? undefined : new Checkpoints(file);
-      const sql = new SqliteSql({ writer, reader, folder, log, checkpoints });
+      const another = () => openDatabase(file, { readOnly: true });
+      const sql = new SqliteSql({ writer, reader, folder, log, checkpoints, another });
       try {
         await migrate(sql, DEFINITIONS, folder);
       } catch (error) {

@@ -12,12 +12,14 @@ const ROW = 32 * 1024;
 /** Blobs of a SQLite store: small ones in the database, large ones as files next to it. */
 export class SqliteBlobs implements CollectableBlobs {
   readonly #rows: RowBlobs;
+  readonly outside: FileBlobs;
   readonly #files: FileBlobs;
   readonly #folder: string;
 
   constructor(rows: RowBlobs, files: FileBlobs, folder: string) {
     this.#rows = rows;
     this.#files = files;
+    this.outside = files;
     this.#folder = folder;
   }
 

@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { int } from '../sql/row.ts';
-import type { Dialect, Reader, Row, Sql, Table, Transaction, Value } from '../sql/sql.ts';
+import type { Dialect, InsertMode, Reader, Row, Sql, Table, Transaction, Value } from '../sql/sql.ts';
 import { Watchers } from '../sql/watchers.ts';
 import type { Checkpoints } from './checkpoints.ts';
 import type { SqliteDatabase, SqliteStatement } from './driver.ts';
@@ -14,6 +14,7 @@ const DIALECT: Dialect = {
   skipLocked: '',
   anyText: (column) => `${column} IN (SELECT value FROM json_each(?))`,
   anyInt: (column) => `${column} IN (SELECT value FROM json_each(?))`,
+  nextIds: () => undefined,
 };
 
 /** Maximum number of writers per commit, so that no commit takes long. */
@@ -28,6 +29,8 @@ interface SqliteConnections {
   /** The write-ahead log, if `writer` does not sync it on commit. */
   readonly log?: string | undefined;
   readonly checkpoints?: Checkpoints | undefined;
+  /** Opens another connection that only reads. */
+  readonly another?: () => SqliteDatabase;
 }
 
 interface PendingWrite {
@@ -58,9 +61,12 @@ export class SqliteSql implements Sql {
   #writing: Promise<void> | undefined;
   #failure: StudioError | undefined;
   #closed = false;
+  readonly #another: (() => SqliteDatabase) | undefined;
+  #snapshots = 0;
 
-  constructor({ writer, reader, folder, log, checkpoints }: SqliteConnections) {
+  constructor({ writer, reader, folder, log, checkpoints, another }: SqliteConnections) {
     this.#folder = folder;
+    this.#another = another;
     this.#log = log;
     this.#checkpoints = checkpoints;
     this.#writer = writer === undefined ? undefined : new Connection(writer);
@@ -77,6 +83,26 @@ export class SqliteSql implements Sql {
     } catch (error) {
       throw sqliteError(error, this.#folder);
     }
+  }
+
+  async snapshot<T>(job: (db: Reader) => Promise<T>): Promise<T> {
+    this.#snapshots += 1;
+    let database: SqliteDatabase | undefined;
+    try {
+      if (this.#another === undefined) return await job(this.#reader); // nobody writes
+      database = this.#another();
+      database.exec('BEGIN');
+      return await job(new Connection(database));
+    } catch (error) {
+      throw sqliteError(error, this.#folder);
+    } finally {
+      this.#snapshots -= 1;
+      database?.close();
+    }
+  }
+
+  isSnapshotOpen(): boolean {
+    return this.#snapshots > 0;
   }
 
   write<T>(job: (tx: Transaction) => Promise<T>, urgent?: 'urgent'): Promise<T> {
@@ -114,7 +140,8 @@ export class SqliteSql implements Sql {
     }
     await this.#checkpoints?.idle();
     while (this.#writing !== undefined) await this.#writing; // wait until no transaction is open
-    if (!this.#closed) this.#writer?.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+    // A snapshot needs the log, and would block this for seconds.
+    if (!this.#closed && this.#snapshots === 0) this.#writer?.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   }
 
   async close(): Promise<void> {
@@ -276,10 +303,10 @@ class SqliteTransaction implements Transaction {
     table: Table,
     columns: readonly string[],
     rows: readonly (readonly Value[])[],
-    ignore?: 'ignore',
+    how?: InsertMode,
   ): Promise<number> {
     this.wrote ||= rows.length > 0;
-    const conflict = ignore === undefined ? '' : ' ON CONFLICT DO NOTHING';
+    const conflict = how === 'ignore' ? ' ON CONFLICT DO NOTHING' : '';
     const statement = this.#connection.prepare(
       `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})${conflict}`,
     );

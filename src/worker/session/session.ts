@@ -7,7 +7,14 @@ import type { Duplex } from 'node:stream';
 import { WebSocket } from 'ws';
 import { StudioError } from '../../common/errors.ts';
 import type { ServerToWorker, WorkerFrame } from '../../protocol/worker.ts';
-import { BEAT_SECONDS, FENCE_SECONDS, LEASE_SECONDS, PROTOCOL, serverToWorker } from '../../protocol/worker.ts';
+import {
+  BEAT_SECONDS,
+  FENCE_SECONDS,
+  isUnknownFrame,
+  LEASE_SECONDS,
+  serverToWorker,
+  WORKER_PROTOCOL,
+} from '../../protocol/worker.ts';
 import type { Outlet, OutletText, PlainFrame } from '../outlet.ts';
 import type { ServerAddress } from './address.ts';
 import type { FrameLog } from './frameLog.ts';
@@ -65,6 +72,8 @@ export class Session {
   #transport: Duplex | undefined;
   #corked = false;
   #welcomed = false;
+  /** Its version of the protocol. */
+  #serverProtocol = 0;
   #closed = false;
   #fenced = false;
   #lastFrameAt = performance.now();
@@ -161,7 +170,7 @@ export class Session {
       this.#helloAt = performance.now();
       const hello: Hello = {
         type: 'hello',
-        protocol: PROTOCOL,
+        protocol: WORKER_PROTOCOL,
         worker: this.#options.worker,
         slots: this.#options.slots,
         rollouts: this.#handlers.rollouts(),
@@ -215,7 +224,9 @@ export class Session {
     try {
       const text = String(data);
       this.#options.frameLog?.(text);
-      frame = serverToWorker.parse(JSON.parse(text));
+      const raw: unknown = JSON.parse(text);
+      if (this.#serverProtocol > WORKER_PROTOCOL && isUnknownFrame(raw, serverToWorker)) return;
+      frame = serverToWorker.parse(raw);
     } catch (error) {
       this.#endForGood(`The server sent an unknown frame: ${textOf(error)}`);
       return;
@@ -226,6 +237,7 @@ export class Session {
       this.#beatMs = frame.beat_s * 1000;
       this.#leaseMs = frame.lease_s * 1000;
       this.#welcomed = true;
+      this.#serverProtocol = frame.protocol ?? 0;
       this.#sessionToken = frame.token;
       this.#lostAt = undefined;
       this.#handlers.welcome(frame, this.#lastFrameAt - this.#helloAt);

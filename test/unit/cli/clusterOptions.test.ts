@@ -133,3 +133,22 @@ test('impossible values are refused with their option', async () => {
   await assert.rejects(read(['--replicas', '2']), { code: 'usage', message: /postgres/ });
   await assert.rejects(read(['--port', '0']), { code: 'usage' });
 });
+
+test('rules of retention are read from a file, kept, and taken back with none', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'rollout-options-'));
+  try {
+    const file = path.join(folder, 'retention.yaml');
+    await writeFile(file, 'version: 1\nrules: [{ age: 30d, delete: true }]\nmax_bytes: 1Gi\n');
+    const installed = await read(['--retention', file]);
+    const rules = { version: 1, rules: [{ age: 2_592_000, delete: true }], max_bytes: 1024 ** 3 };
+    assert.deepEqual(installed.retention, rules);
+    // As the ConfigMap keeps them.
+    const stored = JSON.parse(JSON.stringify(installed)) as InstallOptions;
+    assert.deepEqual((await read(['--port', '9000'], stored)).retention, rules);
+    assert.equal((await read(['--retention', 'none'], stored)).retention, undefined);
+    await writeFile(file, 'version: 1\nrules: [{ age: 30d }]\n');
+    await assert.rejects(read(['--retention', file]), (error) => StudioError.is(error, 'config'));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+});

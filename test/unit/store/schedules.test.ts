@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { Appender } from '../../../src/store/logic/appender.ts';
 import { Packer } from '../../../src/store/logic/packing.ts';
-import type { Sql, Transaction } from '../../../src/store/sql/sql.ts';
+import type { Dialect, Sql, Transaction } from '../../../src/store/sql/sql.ts';
 import type { AppendRequest } from '../../../src/store/store.ts';
 import { endOf, event, logLine } from '../../support/trajectories.ts';
 
@@ -12,7 +12,10 @@ import { endOf, event, logLine } from '../../support/trajectories.ts';
 function countingSql(): { sql: Sql; readonly reads: number; readonly commits: number } {
   const counts = { reads: 0, commits: 0 };
   const nothing = <T>(): Promise<T> => Promise.resolve([] as T); // the callers expect lists
-  const dialect = { kind: 'sqlite', forUpdate: '', skipLocked: '', anyText: () => '', anyInt: () => '' } as const;
+  const dialect: Dialect = {
+    ...{ kind: 'sqlite', forUpdate: '', skipLocked: '', anyText: () => '', anyInt: () => '' },
+    nextIds: () => undefined,
+  };
   const transaction: Transaction = {
     ...{ dialect, now: 0, all: () => nothing(), get: () => Promise.resolve(undefined), run: () => Promise.resolve(0) },
     ...{ insert: () => Promise.resolve(0), update: () => Promise.resolve(), changed: () => undefined },
@@ -21,6 +24,8 @@ function countingSql(): { sql: Sql; readonly reads: number; readonly commits: nu
     dialect,
     now: () => Promise.resolve(0),
     read: (_job) => ((counts.reads += 1), nothing()),
+    snapshot: (_job) => nothing(),
+    isSnapshotOpen: () => false,
     write: (job) => ((counts.commits += 1), job(transaction)),
     watch: () => () => undefined,
     elect: () => Promise.resolve(true),

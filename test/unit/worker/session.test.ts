@@ -9,7 +9,7 @@ import type { WebSocket } from 'ws';
 import { WebSocketServer } from 'ws';
 import type { StudioError } from '../../../src/common/errors.ts';
 import type { ServerToWorker, WorkerFrame } from '../../../src/protocol/worker.ts';
-import { PROTOCOL } from '../../../src/protocol/worker.ts';
+import { WORKER_PROTOCOL } from '../../../src/protocol/worker.ts';
 import { Outlet } from '../../../src/worker/outlet.ts';
 import { ServerAddress } from '../../../src/worker/session/address.ts';
 import { Session } from '../../../src/worker/session/session.ts';
@@ -138,7 +138,7 @@ describe('Session', () => {
     await server.until(() => server.heard.filter((frame) => frame.type === 'beat').length >= 2);
     assert.deepEqual(server.heard[0], {
       type: 'hello',
-      protocol: PROTOCOL,
+      protocol: WORKER_PROTOCOL,
       worker: 'w',
       slots: 4,
       rollouts: [{ rollout: 'r1', epoch: 1, last: 9 }],
@@ -185,7 +185,7 @@ describe('Session', () => {
         port: second.port,
         token: 'a',
         read_token: 'b',
-        protocol: PROTOCOL,
+        protocol: WORKER_PROTOCOL,
         product: 'x',
         started_at: 1,
       }),

@@ -1,5 +1,5 @@
 /** Builds the server's Deployment, and the Service by which pods find it. */
-import { LONG_RUNNING_ENV, SERVER_OPTIONS, SHARES_VARIABLE } from '../../../common/entries.ts';
+import { LONG_RUNNING_ENV, RETENTION_VARIABLE, SERVER_OPTIONS, SHARES_VARIABLE } from '../../../common/entries.ts';
 import { sha256Hex } from '../../../common/hash.ts';
 import { canonicalJson } from '../../../common/json.ts';
 import { PRODUCT } from '../../../common/product.ts';
@@ -209,6 +209,9 @@ function container(
       { name: 'ROLLOUT_PULL_POLICY', value: options.pullPolicy },
       ...(workers === undefined ? [] : [{ name: WORKERS_VARIABLE, value: canonicalJson(workers) }]),
       ...(options.shares === undefined ? [] : [{ name: SHARES_VARIABLE, value: canonicalJson(options.shares) }]),
+      ...(options.retention === undefined
+        ? []
+        : [{ name: RETENTION_VARIABLE, value: canonicalJson(options.retention) }]),
       ...(sha === undefined ? [{ name: 'ROLLOUT_PROGRAMS', value: options.programs }] : []),
       { name: 'HOME', value: WORK },
       { name: 'TMPDIR', value: WORK },
