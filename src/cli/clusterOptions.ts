@@ -2,6 +2,7 @@
 import { StudioError } from '../common/errors.ts';
 import type { InstallInput, InstallOptions, VllmInput } from '../kubernetes/install/options.ts';
 import { type CommandLine, numberOption, type Option, textOption, textOptions } from './command.ts';
+import { OUTSIDE_OPTIONS, readOutside } from './outsideOptions.ts';
 
 export const INSTALL_OPTIONS = {
   image: {
@@ -74,6 +75,7 @@ export const INSTALL_OPTIONS = {
     multiple: true,
     text: 'who may reach the server besides workers, such as a gateway or Prometheus; in the same form; repeatable',
   },
+  ...OUTSIDE_OPTIONS,
   'pod-security': {
     type: 'string',
     value: 'LEVEL',
@@ -156,6 +158,7 @@ export async function readInstallOptions(
     authoritySecret: textOption(commandLine, 'authority-secret'),
   };
   const cleared = Object.entries(secrets).flatMap(([name, value]) => (value === 'none' ? [name] : []));
+  const outside = readOutside(commandLine, installed);
   return resolveOptions(
     present<InstallInput>(
       {
@@ -177,9 +180,15 @@ export async function readInstallOptions(
         allowIngress: networks('allow-ingress'),
         podSecurity: textOption(commandLine, 'pod-security') as InstallInput['podSecurity'],
         pods,
+        ...outside,
         ...(vllm === undefined ? {} : { vllm: vllm === 'none' ? undefined : vllm }),
       },
-      [...cleared, ...(podsPath === 'none' ? ['pods'] : []), ...(vllm === 'none' ? ['vllm'] : [])],
+      [
+        ...cleared,
+        ...Object.keys(outside),
+        ...(podsPath === 'none' ? ['pods'] : []),
+        ...(vllm === 'none' ? ['vllm'] : []),
+      ],
     ),
     installed,
   );

@@ -13,6 +13,7 @@ import { OPERATOR } from './access/caller.ts';
 import { Guard } from './access/guard.ts';
 import { Logins, type Reviewer } from './access/logins.ts';
 import type { OriginRules } from './access/origins.ts';
+import type { ProxyIdentity } from './access/proxyIdentity.ts';
 import { type ClientTokens, Tokens } from './access/tokens.ts';
 import type { UserSession } from './access/userSession.ts';
 import { Secrets } from './batches/secrets.ts';
@@ -61,6 +62,8 @@ interface RolloutServerOptions {
   readonly origins: Omit<OriginRules, 'host'>;
   /** Asks the cluster for its users. undefined: only client tokens. */
   readonly reviewer?: Reviewer | undefined;
+  /** A proxy in front of the server that says who its users are. */
+  readonly proxy?: ProxyIdentity | undefined;
   /** Client tokens; new ones are created by default. */
   readonly tokens?: ClientTokens;
   /**
@@ -296,6 +299,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   const listener = new Listener({
     tokens,
     logins,
+    proxy: options.proxy,
     log,
     health,
     mounts: options.mounts,
@@ -303,6 +307,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     router: new Router(
       allRoutes({
         ...{ services, tokens, logins, guard, access, scrape, programs: options.programs, pages: options.pages },
+        proxy: options.proxy,
         quota: new BlobQuota(options.rolloutBytes ?? Infinity, services.store),
         openMetrics: options.metrics === 'open',
       }),

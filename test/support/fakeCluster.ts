@@ -14,6 +14,7 @@ import { CLIENT_AUTHORITY, labels, NAMES } from '../../src/kubernetes/names.ts';
 import { serverCertificate } from '../../src/kubernetes/tls/authority.ts';
 import { type Certificate, newAuthority, validFor } from '../../src/kubernetes/tls/certificate.ts';
 import { ACCESS_GROUP, ACCESS_RESOURCE } from '../../src/protocol/access.ts';
+import { ProxyIdentity, type ProxyIdentityOptions } from '../../src/server/access/proxyIdentity.ts';
 import { startServer } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import { freePort } from './freePort.ts';
@@ -54,6 +55,8 @@ export class FakeCluster implements AsyncDisposable {
   /** What the server's account may not do; or `outage`: the API server does not answer reviews. */
   refuses: 'nothing' | 'reviews' | 'authority' | 'outage' = 'nothing';
   readonly log: string[] = [];
+  /** How a proxy in front of the server says who users are. */
+  identity: Omit<ProxyIdentityOptions, 'log'> | undefined;
   /** Published by the server. */
   readonly maps = new Map<string, Record<string, string>>();
   readonly #folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-fake-cluster-'));
@@ -66,9 +69,13 @@ export class FakeCluster implements AsyncDisposable {
     this.api = api;
   }
 
-  static async start(store?: string): Promise<FakeCluster> {
+  static async start(
+    store?: string,
+    identity?: (cluster: FakeCluster) => Omit<ProxyIdentityOptions, 'log'>,
+  ): Promise<FakeCluster> {
     const api = await startKubeApi();
     const cluster = new FakeCluster(api);
+    cluster.identity = identity?.(cluster);
     api.answer = (request) => cluster.#answer(request);
     servePortForwards(api, new Set(['server-1']));
     await cluster.startServer(store);
@@ -96,6 +103,7 @@ export class FakeCluster implements AsyncDisposable {
         log,
         pollMs: 50,
       }),
+      ...(this.identity === undefined ? {} : { proxy: new ProxyIdentity({ ...this.identity, log }) }),
       idleMs: 0,
       executor: undefined,
       mounts: [],

@@ -10,6 +10,7 @@ import type {
   V1ConfigMap,
   V1Deployment,
   V1EndpointSlice,
+  V1Ingress,
   V1Job,
   V1LimitRange,
   V1Namespace,
@@ -36,6 +37,13 @@ import type {
 import { StudioError } from '../../common/errors.ts';
 import { isKind, KINDS, type Kind } from './kinds.ts';
 
+/** An object of a custom resource. Whoever reads its fields parses them. */
+interface CustomObject {
+  metadata?: V1ObjectMeta;
+  spec?: unknown;
+  status?: unknown;
+}
+
 /** The library's model of each kind. */
 interface Models {
   ConfigMap: V1ConfigMap;
@@ -58,7 +66,12 @@ interface Models {
     endpoints?: V1EndpointSlice['endpoints'] | null | undefined;
     ports?: V1EndpointSlice['ports'] | null | undefined;
   };
+  Ingress: V1Ingress;
   NetworkPolicy: V1NetworkPolicy;
+  /** The library has no models of the Gateway API. */
+  Gateway: CustomObject;
+  HTTPRoute: CustomObject;
+  BackendTLSPolicy: CustomObject;
   PodDisruptionBudget: V1PodDisruptionBudget;
   PriorityClass: V1PriorityClass;
   StorageClass: V1StorageClass;

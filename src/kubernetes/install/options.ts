@@ -5,6 +5,7 @@ import { podsFile } from '../../config/schema/placement.ts';
 import { PROGRAM_SOURCES, SERVER_PORT, TLS_PORT } from '../names.ts';
 import { parseAllowed } from '../network/peers.ts';
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from '../security/podSecurity.ts';
+import { gatewayOptions, identityOptions, ingressOptions, outboundOptions } from './outside/options.ts';
 import { parseStorage } from './storage.ts';
 
 const quantity = z.string().regex(/^\d+(\.\d+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$/, 'an amount like 20Gi');
@@ -99,6 +100,12 @@ export const installOptions = z.object({
   /** What all pods may reach beyond what they need, and who may reach the server; see `network/peers.ts`. */
   allowEgress: z.array(allowed).default([]),
   allowIngress: z.array(allowed).default([]),
+  /** How the server is reached from outside its cluster. */
+  ingress: ingressOptions.optional(),
+  gateway: gatewayOptions.optional(),
+  /** The proxy in front of the server that says who users are. */
+  identity: identityOptions.optional(),
+  ...outboundOptions,
   /** Pod security level of a namespace that install creates. Default: the strictest that the storage allows. */
   podSecurity: z.enum(POD_SECURITY_LEVELS).optional(),
   /** Settings of the pods of server, workers, and vLLM, as in their file (`config/schema/placement.ts`). */

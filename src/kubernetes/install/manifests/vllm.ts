@@ -5,6 +5,7 @@ import type { KubeObject } from '../../access/objects.ts';
 import { labels, NAMES } from '../../names.ts';
 import { CONTAINER_SECURITY, POD_SECURITY } from '../../security/podSecurity.ts';
 import type { InstallOptions, VllmOptions } from '../options.ts';
+import { bundleMounts, bundleVolumes, pythonOutboundEnv } from '../outside/outbound.ts';
 import { parseStorage } from '../storage.ts';
 import { object, type Place } from './object.ts';
 import { disruptionBudget, folderOwner, placed, pullSecrets, secretEnv } from './pods.ts';
@@ -66,11 +67,8 @@ export function vllmUrl(namespace: string): string {
   return `http://${NAMES.vllm}.${namespace}.svc:${VLLM_PORT}/v1`;
 }
 
-function podSpec(
-  options: VllmOptions,
-  { image, pullPolicy, pullSecret }: InstallOptions,
-  pods: Placement,
-): Readonly<Record<string, unknown>> {
+function podSpec(options: VllmOptions, installed: InstallOptions, pods: Placement): Readonly<Record<string, unknown>> {
+  const { image, pullPolicy, pullSecret } = installed;
   const cache = parseStorage(options.cache);
   return {
     ...(pods.service_account === undefined ? {} : { serviceAccountName: pods.service_account }),
@@ -90,12 +88,13 @@ function podSpec(
     ...placed('vllm', pods, [{ key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule' }]),
     securityContext: POD_SECURITY,
     ...(cache.kind === 'hostPath' ? { initContainers: [folderOwner(image, pullPolicy, 'cache', CACHE)] } : {}),
-    containers: [container(options, pods)],
+    containers: [container(options, installed, pods)],
     volumes: [
       // The processes of one replica communicate through shared memory.
       { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: `${sharedMemory(options)}Gi` } },
       dataVolume('cache', cache, NAMES.cache, options.cacheSize),
       { name: 'work', emptyDir: { sizeLimit: WORK_LIMIT } },
+      ...bundleVolumes(installed),
     ],
   };
 }
@@ -105,7 +104,11 @@ function sharedMemory({ gpus }: VllmOptions): number {
   return 2 * gpus;
 }
 
-function container(options: VllmOptions, pods: Placement): Readonly<Record<string, unknown>> {
+function container(
+  options: VllmOptions,
+  installed: InstallOptions,
+  pods: Placement,
+): Readonly<Record<string, unknown>> {
   const probe = { httpGet: { path: '/health', port: 'http' }, timeoutSeconds: 5, periodSeconds: 10 };
   const gpus = { 'nvidia.com/gpu': String(options.gpus) };
   return {
@@ -140,6 +143,7 @@ function container(options: VllmOptions, pods: Placement): Readonly<Record<strin
       { name: 'USER', value: 'vllm' },
       ...(options.tokenSecret === undefined ? [] : [secretEnv('HF_TOKEN', options.tokenSecret, 'token')]),
       ...(options.apiKeySecret === undefined ? [] : [secretEnv('VLLM_API_KEY', options.apiKeySecret, 'api-key')]),
+      ...pythonOutboundEnv(installed),
     ],
     ports: [{ name: 'http', containerPort: VLLM_PORT, protocol: 'TCP' }],
     resources: {
@@ -163,6 +167,7 @@ function container(options: VllmOptions, pods: Placement): Readonly<Record<strin
       { name: 'cache', mountPath: CACHE },
       { name: 'work', mountPath: WORK },
       { name: 'work', mountPath: '/tmp' },
+      ...bundleMounts(installed),
     ],
   };
 }
