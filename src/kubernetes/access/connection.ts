@@ -15,6 +15,9 @@ import http from 'node:http';
 import https from 'node:https';
 import type { Configuration, KubeConfig, RequestContext, ResponseContext } from '@kubernetes/client-node';
 import { StudioError } from '../../common/errors.ts';
+import { proxyFor, trustedContext, trustSystemAfter, trustsSystem } from '../../net/outbound.ts';
+import { ProxyHttpAgent, ProxyHttpsAgent } from '../../net/proxyAgent.ts';
+import { proxyUrl } from '../../net/proxyRules.ts';
 import { connectionError, credentialError } from './kubeErrors.ts';
 import type * as Library from './library.ts';
 import { readText } from './responseText.ts';
@@ -185,6 +188,7 @@ export class Connection {
 
   /** Sends a request. If the API server rejects the credentials, reloads them and sends it again. */
   async #open(method: string, url: URL, options: RequestOptions & RequestContent): Promise<OpenResponse> {
+    const trusted = trustsSystem();
     try {
       const answer = await this.#retryReused(method, url, options);
       if (answer.status !== 401) return answer;
@@ -192,6 +196,7 @@ export class Connection {
       this.#config = await this.#load();
       return await this.#requestOnce(method, url, options);
     } catch (error) {
+      if (trustSystemAfter(error, trusted)) return await this.#open(method, url, options);
       throw await this.failure(error, options.signal);
     }
   }
@@ -245,20 +250,37 @@ export class Connection {
     } catch (error) {
       throw credentialError(error, config.getCurrentUser()?.exec as unknown, this.context);
     }
-    // The library's agent supports proxies; without a proxy, ours keeps connections and notices new certificates.
-    if (config.getCurrentCluster()?.proxyUrl === undefined) credentials.agent = this.#agentFor(credentials);
+    // The library's agent supports SOCKS; ours keeps connections, notices new certificates, and knows the environment.
+    const proxy = config.getCurrentCluster()?.proxyUrl;
+    if (proxy?.startsWith('socks') !== true) credentials.agent = this.#agentFor(credentials, proxy);
     return credentials;
   }
 
-  #agentFor({ ca, cert, key, servername, rejectUnauthorized }: Credentials): http.Agent {
-    const credentials = [ca, cert, key, servername].map(String).join('\n');
+  /** `configured`: the proxy in the kubeconfig. */
+  #agentFor(
+    { ca, cert, key, servername, rejectUnauthorized }: Credentials,
+    configured: string | undefined,
+  ): http.Agent {
+    const server = new URL(this.server);
+    const proxy = configured === undefined ? proxyFor(server) : proxyUrl(configured);
+    const credentials = [ca, cert, key, servername, proxy?.href, trustsSystem()].map(String).join('\n');
     if (this.#cached?.credentials !== credentials) {
       this.#cached?.agent.destroy();
       const tls = Object.entries({ ca, cert, key, servername, rejectUnauthorized });
-      const options = Object.fromEntries(tls.filter(([, value]) => value !== undefined));
-      const agent = this.server.startsWith('http:')
-        ? new http.Agent(KEEP_ALIVE)
-        : new https.Agent({ ...KEEP_ALIVE, ...options });
+      const options: https.AgentOptions = Object.fromEntries(tls.filter(([, value]) => value !== undefined));
+      // As kubectl does, if the kubeconfig names no authority.
+      const secureContext =
+        ca === undefined && rejectUnauthorized !== false && server.protocol === 'https:'
+          ? trustedContext({ ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) })
+          : undefined;
+      const agent =
+        server.protocol === 'http:'
+          ? new ProxyHttpAgent(() => proxy, KEEP_ALIVE)
+          : new ProxyHttpsAgent(() => proxy, {
+              ...KEEP_ALIVE,
+              ...options,
+              ...(secureContext === undefined ? {} : { secureContext }),
+            });
       this.#cached = { agent, credentials };
     }
     return this.#cached.agent;
@@ -267,11 +289,14 @@ export class Connection {
   /** Returns the API server's clock if its certificate is not accepted, by a request without credentials. */
   async #serverTime(): Promise<number | undefined> {
     if (!this.server.startsWith('https:')) return undefined;
+    const configured = this.#config.getCurrentCluster()?.proxyUrl;
+    if (configured?.startsWith('socks') === true) return undefined;
+    const proxy = configured === undefined ? proxyFor(new URL(this.server)) : proxyUrl(configured);
     return new Promise((resolve) => {
       const request = https.request(`${this.server}/version`, {
         method: 'HEAD',
         rejectUnauthorized: false,
-        agent: false,
+        agent: proxy === undefined ? false : new ProxyHttpsAgent(() => proxy),
         timeout: 5_000,
       });
       request.once('response', (response) => {
