@@ -55,7 +55,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
     rooms: [...DATA, 'formats', 'tools', 'client', 'model', 'debug', 'mcp', 'rerun', 'gym', 'kubernetes', 'language'],
   },
   language: { ...ANYWHERE, rooms: DATA },
-  host: { ...NODE, vscode: true, rooms: [...DATA, 'formats', 'net', 'client', 'debug'] },
+  host: { ...NODE, vscode: true, rooms: [...DATA, 'formats', 'net', 'client', 'debug', 'kubernetes'] },
   'extension.ts': { ...NODE, vscode: true, rooms: [...DATA, 'formats', 'client', 'debug', 'host'] },
   webview: { ...ANYWHERE, rooms: ['common', 'protocol', 'trace', 'formats'] },
   // States of the page's components for tests: not part of the page, so the page must not import them.
