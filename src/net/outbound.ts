@@ -29,11 +29,19 @@ export function setOutbound(settings: OutboundSettings): void {
   rules = undefined;
 }
 
+/** Whether any proxy is configured. */
+export function anyProxy(): boolean {
+  return current.direct !== true && currentRules().any;
+}
+
 /** Returns the proxy for a host, if any. */
 export function proxyFor(url: URL): URL | undefined {
   if (current.direct === true) return undefined;
-  rules ??= new ProxyRules({ env: environment(), proxy: current.proxy, noProxy: current.noProxy });
-  return rules.for(url);
+  return currentRules().for(url);
+}
+
+function currentRules(): ProxyRules {
+  return (rules ??= new ProxyRules({ env: environment(), proxy: current.proxy, noProxy: current.noProxy }));
 }
 
 /** ALL_PROXY is often a SOCKS proxy for other programs. */

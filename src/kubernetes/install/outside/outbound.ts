@@ -1,4 +1,5 @@
 /** Variables and volumes with which pods reach what is outside their cluster: through a proxy, and with its authorities. */
+import { z } from 'zod';
 import { canonicalJson } from '../../../common/json.ts';
 import { ANYWHERE, address, type EgressRule } from '../../network/peers.ts';
 import type { InstallOptions } from '../options.ts';
@@ -9,13 +10,24 @@ type Outbound = Pick<InstallOptions, 'proxy' | 'noProxy' | 'caBundle'>;
 /** Variable of the server with what worker pods get of it, as JSON. */
 export const OUTBOUND_VARIABLE = 'ROLLOUT_OUTBOUND';
 
+/** What worker pods get of it. */
+export const workerOutbound = z.object({
+  proxy: z.string().optional(),
+  no_proxy: z.string().optional(),
+  /** In the server's pod. */
+  ca_file: z.string().optional(),
+});
+
 const FOLDER = '/rollout/ca-bundle';
 const VOLUME = 'ca-bundle';
 /** As trust-manager and most others name it. */
 const DEFAULT_KEY = 'ca-bundle.crt';
 
-/** Whatever the cluster itself has is reached without a proxy. */
-const INSIDE = ['localhost', '127.0.0.1', '::1', '.svc', '.cluster.local'];
+/** Whatever the cluster itself has is reached without a proxy: its pods have private addresses. */
+const INSIDE = [
+  ...['localhost', '127.0.0.1', '::1', '.svc', '.cluster.local'],
+  ...['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '100.64.0.0/10', 'fc00::/7'],
+];
 
 /** Returns the hosts that are reached without the proxy, as programs expect them in NO_PROXY. */
 export function noProxyOf(noProxy: readonly string[], apiServer?: string): string {
