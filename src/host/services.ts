@@ -14,6 +14,8 @@ import type { ServerSettings } from './server/serverSettings.ts';
 /** The link to the server of the selected store or target. The first use attaches to it or starts it. */
 export interface ServerLink {
   readonly state: Observable<ServerState>;
+  /** Says how often the connection dropped lately, if it is unstable. */
+  readonly unstable?: Observable<string | undefined>;
   /** The store in the settings: a folder or `postgres://…`. */
   readonly store: string;
   /** Name of the window's target; `local` is the store's server. */

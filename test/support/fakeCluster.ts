@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import type { WebSocket } from 'ws';
 import { z } from 'zod';
 import type { ClusterTarget } from '../../src/client/targets/target.ts';
 import type { Log } from '../../src/common/log.ts';
@@ -55,6 +56,8 @@ export class FakeCluster implements AsyncDisposable {
   /** What the server's account may not do; or `outage`: the API server does not answer reviews. */
   refuses: 'nothing' | 'reviews' | 'authority' | 'outage' = 'nothing';
   readonly log: string[] = [];
+  /** Port-forwards that are, or were, open. */
+  forwards: ReadonlySet<WebSocket> = new Set();
   /** How a proxy in front of the server says who users are. */
   identity: Omit<ProxyIdentityOptions, 'log'> | undefined;
   /** Published by the server. */
@@ -77,7 +80,7 @@ export class FakeCluster implements AsyncDisposable {
     const cluster = new FakeCluster(api);
     cluster.identity = identity?.(cluster);
     api.answer = (request) => cluster.#answer(request);
-    servePortForwards(api, new Set(['server-1']));
+    cluster.forwards = servePortForwards(api, new Set(['server-1']));
     await cluster.startServer(store);
     return cluster;
   }
@@ -112,6 +115,11 @@ export class FakeCluster implements AsyncDisposable {
       log,
       idle: () => undefined,
     });
+  }
+
+  /** Cuts all port-forwards, as a lost network does. */
+  cut(): void {
+    for (const forward of this.forwards) forward.terminate();
   }
 
   async stopServer(): Promise<void> {
