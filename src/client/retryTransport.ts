@@ -30,8 +30,8 @@ function mayRepeat({ method, path, signal }: WireRequest): boolean {
   return signal?.aborted !== true && (method === 'GET' || !ONCE.test(path));
 }
 
-/** A server that does not run refuses connections; it is not asked again. */
-function wasCut(error: unknown): boolean {
+/** Returns whether a connection was cut. A server that does not run refuses connections instead. */
+export function wasCut(error: unknown): boolean {
   if (!StudioError.is(error, 'unavailable')) return false;
   for (let cause: unknown = error.cause; cause instanceof Error; cause = cause.cause)
     if ('code' in cause && typeof cause.code === 'string') return CUT.has(cause.code) || cause.message === 'aborted';

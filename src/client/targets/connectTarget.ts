@@ -10,7 +10,7 @@ import { Api } from '../../protocol/api.ts';
 import type { ServerAddress, Transport } from '../../protocol/transport.ts';
 import type { Connection } from '../connect.ts';
 import { nodeTransport } from '../nodeTransport.ts';
-import { retryTransport } from '../retryTransport.ts';
+import { retryTransport, wasCut } from '../retryTransport.ts';
 import { placed } from '../text/placed.ts';
 import { certificatesOf, newToken, noReadToken, noToken } from './addressTokens.ts';
 import { askServer } from './askServer.ts';
@@ -36,7 +36,7 @@ interface TargetOptions {
 /** How long to wait for a ready pod before failing with the reason. */
 const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 500;
-/** How long reconnecting fails before that is reported. */
+/** How long connections are cut before that is reported. */
 const QUIET_MS = 5_000;
 
 /** Connects to the server of a target. */
@@ -100,7 +100,7 @@ class FailureNotices {
       const text = StudioError.is(error, 'unavailable') ? errorText(error) : '';
       this.#since ??= performance.now();
       // Connections that drop for a moment are not worth a message.
-      if (performance.now() - this.#since < QUIET_MS) throw error;
+      if (wasCut(error) && performance.now() - this.#since < QUIET_MS) throw error;
       if (text !== '' && text !== this.#last) this.#notify?.(text);
       this.#last = text;
       throw error;
