@@ -34,6 +34,8 @@ export const KINDS = {
   RoleBinding: kind('rbac.authorization.k8s.io/v1', 'rolebindings'),
   ClusterRoleBinding: kind('rbac.authorization.k8s.io/v1', 'clusterrolebindings', false),
   ValidatingAdmissionPolicy: kind('admissionregistration.k8s.io/v1', 'validatingadmissionpolicies', false),
+  HorizontalPodAutoscaler: kind('autoscaling/v2', 'horizontalpodautoscalers'),
+  ScaledObject: kind('keda.sh/v1alpha1', 'scaledobjects'),
   Gateway: kind('gateway.networking.k8s.io/v1', 'gateways'),
   HTTPRoute: kind('gateway.networking.k8s.io/v1', 'httproutes'),
   BackendTLSPolicy: kind('gateway.networking.k8s.io/v1', 'backendtlspolicies'),

@@ -33,6 +33,7 @@ import type {
   V1StorageClass,
   V1ValidatingAdmissionPolicy,
   V1ValidatingAdmissionPolicyBinding,
+  V2HorizontalPodAutoscaler,
 } from '@kubernetes/client-node';
 import { StudioError } from '../../common/errors.ts';
 import { isKind, KINDS, type Kind } from './kinds.ts';
@@ -72,6 +73,9 @@ interface Models {
   Gateway: CustomObject;
   HTTPRoute: CustomObject;
   BackendTLSPolicy: CustomObject;
+  HorizontalPodAutoscaler: V2HorizontalPodAutoscaler;
+  /** Of KEDA. */
+  ScaledObject: CustomObject;
   PodDisruptionBudget: V1PodDisruptionBudget;
   PriorityClass: V1PriorityClass;
   StorageClass: V1StorageClass;

@@ -22,7 +22,7 @@ import { podSecurityLabels } from '../security/podSecurity.ts';
 import { type ClusterPart, clusterPart } from './clusterPart.ts';
 import { manifests } from './manifests/all.ts';
 import { type InstallOptions, podSecurityLevel } from './options.ts';
-import { OUTSIDE_KINDS, outsideNotes, ownOf } from './outside/kinds.ts';
+import { OPTIONAL_KINDS, outsideNotes, ownOf } from './outside/kinds.ts';
 import { waitUntilReady } from './ready.ts';
 import { ensureSecrets, requireSecrets, secretsOf } from './secrets.ts';
 
@@ -55,7 +55,7 @@ interface InstallCall {
 /** Kinds of which an upgrade removes obsolete objects. Claims are not among them: they hold data. */
 const PRUNED: readonly Kind[] = [
   ...(['Deployment', 'Service', 'ConfigMap', 'NetworkPolicy', 'PodDisruptionBudget'] as const),
-  ...OUTSIDE_KINDS,
+  ...OPTIONAL_KINDS,
 ];
 
 /** Packs everything of this installation that pods run. */

@@ -60,6 +60,15 @@ const vllmOptions = z.object({
   apiKeySecret: secretName.optional(),
   /** LoRA adapters, each with its name: `NAME=PATH`, where PATH is on the hub, or a folder in the image or cache. */
   loras: z.array(z.string().regex(/^[\w.-]+=\S+$/, 'an adapter like NAME=PATH')).default([]),
+  /** Secret with the credentials for weights in S3: keys `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`. */
+  s3Secret: secretName.optional(),
+  /** What adds and removes replicas by the requests that wait, up to `maxReplicas`; `replicas` is then the minimum. */
+  autoscale: z.enum(['keda', 'hpa'], 'expected keda or hpa').optional(),
+  maxReplicas: oneOrMore.optional(),
+  /** Address of the Prometheus that KEDA asks. */
+  prometheus: z
+    .url({ protocol: /^https?$/, error: 'expected an address like http://prometheus.monitoring:9090' })
+    .optional(),
   /** How an upgrade replaces replicas: each in its place, or with a further one, which needs GPUs to spare. */
   upgrade: z.enum(['in_place', 'surge']).default('in_place'),
   /** Further arguments of `vllm serve`. */
@@ -138,6 +147,7 @@ export function resolveOptions(input: InstallInput, installed?: InstallOptions):
   if (options.replicas > 1 && parseStorage(options.storage).kind !== 'postgres') {
     throw new StudioError('usage', 'Several servers need one database: use --replicas with --storage postgres:SECRET.');
   }
+  checkAutoscale(options.vllm);
   if (usesNodeFolder(options) && options.podSecurity !== undefined && options.podSecurity !== 'privileged') {
     throw new StudioError(
       'usage',
@@ -153,6 +163,21 @@ export function resolveOptions(input: InstallInput, installed?: InstallOptions):
     );
   }
   return options;
+}
+
+/** Throws StudioError `usage` for options that do not fit each other. */
+function checkAutoscale(vllm: VllmOptions | undefined): void {
+  if (vllm?.autoscale === undefined) return;
+  if (vllm.maxReplicas === undefined || vllm.maxReplicas <= vllm.replicas)
+    throw new StudioError(
+      'usage',
+      `--vllm-autoscale requires --vllm-max-replicas above ${vllm.replicas}, the minimum.`,
+    );
+  if (vllm.autoscale === 'keda' && vllm.prometheus === undefined)
+    throw new StudioError(
+      'usage',
+      '--vllm-autoscale keda requires --vllm-prometheus URL, which has the metrics of vLLM.',
+    );
 }
 
 /** Returns the pod security level that a namespace created for the installation enforces. */

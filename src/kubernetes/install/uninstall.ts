@@ -7,7 +7,7 @@ import type { KubeObject } from '../access/objects.ts';
 import { CLIENT_AUTHORITY, CREATED_ANNOTATION, identityBinding, NAMES, OURS } from '../names.ts';
 import type { InstallNotice } from './install.ts';
 import { admissionNames } from './manifests/admission.ts';
-import { OUTSIDE_KINDS, ownOf } from './outside/kinds.ts';
+import { OPTIONAL_KINDS, ownOf } from './outside/kinds.ts';
 import { parseStorage, type Storage } from './storage.ts';
 import { installedOptions } from './stored.ts';
 
@@ -23,7 +23,7 @@ const STEPS: readonly (readonly Kind[])[] = [
   ['Job'],
   ['Pod'],
   [
-    ...OUTSIDE_KINDS,
+    ...OPTIONAL_KINDS,
     'Service',
     'NetworkPolicy',
     'PodDisruptionBudget',

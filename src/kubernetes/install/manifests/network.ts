@@ -83,7 +83,18 @@ export function networkPolicies(options: InstallOptions, namespace: string): Kub
       ? []
       : [
           policy(NAMES.vllm, 'vllm', {
-            ingress: [{ from: [pods('worker'), pods('server')], ports: tcp(VLLM_PORT) }],
+            ingress: [
+              {
+                from: [
+                  ...[pods('worker'), pods('server')],
+                  // Prometheus reads the requests that wait.
+                  ...(options.vllm.autoscale === undefined
+                    ? []
+                    : options.allowIngress.map((text) => parseAllowed(text).peer)),
+                ],
+                ports: tcp(VLLM_PORT),
+              },
+            ],
             // Weights come from a hub, unless the model is a folder.
             egress: [...(options.vllm.model.startsWith('/') ? [] : [{ to: ANYWHERE, ports: tcp(443) }]), ...allowed],
           }),

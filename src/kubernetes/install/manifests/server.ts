@@ -27,6 +27,7 @@ import { object, type Place } from './object.ts';
 import { fieldEnv, folderOwner, placed, pullSecrets, secretEnv } from './pods.ts';
 import type { ProgramMaps } from './programs.ts';
 import { serverAccount } from './rights.ts';
+import { scrapeAnnotations } from './scraped.ts';
 import { dataVolume } from './volumes.ts';
 
 const PROGRAMS = '/rollout/programs';
@@ -66,7 +67,7 @@ export function serverDeployment(options: InstallOptions, programs: ServerProgra
           annotations: {
             ...pods.annotations,
             [VERSION_ANNOTATION]: serverVersion(options, programs?.sha),
-            ...scraped(options.port),
+            ...scrapeAnnotations(options.port),
           },
         },
         spec,
@@ -91,11 +92,6 @@ export function serverVersion(options: InstallOptions, sha: string | undefined):
 /** Returns what is hashed before the options. */
 export function versionHead(sha: string | undefined): string {
   return `${PRODUCT} ${sha ?? 'image'} `;
-}
-
-/** Returns the annotations by which a Prometheus of the cluster finds pods to scrape. */
-function scraped(port: number): Readonly<Record<string, string>> {
-  return { 'prometheus.io/scrape': 'true', 'prometheus.io/port': String(port), 'prometheus.io/path': '/metrics' };
 }
 
 export function serverService(options: InstallOptions, namespace: string): KubeObject {

@@ -9,8 +9,11 @@ import { bundleMounts, bundleVolumes, pythonOutboundEnv } from '../outside/outbo
 import { parseStorage } from '../storage.ts';
 import { object, type Place } from './object.ts';
 import { disruptionBudget, folderOwner, placed, pullSecrets, secretEnv } from './pods.ts';
+import { scrapeAnnotations } from './scraped.ts';
 import { drainHook, VLLM_GRACE_SECONDS } from './vllmDrain.ts';
 import { modelArguments } from './vllmModels.ts';
+import { s3Arguments, s3Env } from './vllmS3.ts';
+import { autoscaling } from './vllmScale.ts';
 import { claimOf, dataVolume } from './volumes.ts';
 
 export const VLLM_PORT = 8000;
@@ -28,10 +31,17 @@ export function vllm(options: VllmOptions, installed: InstallOptions, namespace:
   const { vllm: pods = {} } = installed.pods ?? {};
   const cache = parseStorage(options.cache);
   return [
-    ...claimOf(NAMES.cache, cache, options.cacheSize, place, options.replicas > 1 ? 'ReadWriteMany' : 'ReadWriteOnce'),
+    ...claimOf(
+      NAMES.cache,
+      cache,
+      options.cacheSize,
+      place,
+      Math.max(options.replicas, options.maxReplicas ?? 1) > 1 ? 'ReadWriteMany' : 'ReadWriteOnce',
+    ),
     object('Deployment', NAMES.vllm, place, {
       spec: {
-        replicas: options.replicas,
+        // Whatever scales it decides; an apply must not.
+        ...(options.autoscale === undefined ? { replicas: options.replicas } : {}),
         revisionHistoryLimit: 2,
         // In place, the GPUs of the old pod are free only after it has ended; the others answer in the meantime.
         strategy: {
@@ -45,13 +55,14 @@ export function vllm(options: VllmOptions, installed: InstallOptions, namespace:
         template: {
           metadata: {
             labels: { ...pods.labels, ...selected },
-            ...(pods.annotations === undefined ? {} : { annotations: pods.annotations }),
+            ...annotated(options, pods),
           },
           spec: podSpec(options, installed, pods),
         },
       },
     }),
     disruptionBudget('vllm', namespace),
+    ...autoscaling(options, namespace),
     object('Service', NAMES.vllm, place, {
       spec: {
         clusterIP: 'None',
@@ -60,6 +71,13 @@ export function vllm(options: VllmOptions, installed: InstallOptions, namespace:
       },
     }),
   ];
+}
+
+/** By requests that wait, Prometheus has to read each replica. */
+function annotated({ autoscale }: VllmOptions, { annotations }: Placement): Readonly<Record<string, unknown>> {
+  const scraped = autoscale === undefined ? {} : scrapeAnnotations(VLLM_PORT);
+  const all = { ...scraped, ...annotations };
+  return Object.keys(all).length === 0 ? {} : { annotations: all };
 }
 
 /** Returns the address of the model for batch files. */
@@ -128,6 +146,7 @@ function container(
       ...(options.reasoningParser === undefined ? [] : ['--reasoning-parser', options.reasoningParser]),
       ...(options.loras.length === 0 ? [] : ['--enable-lora', '--lora-modules', ...options.loras]),
       ...modelArguments(options),
+      ...s3Arguments(options),
       // Metrics that rollouts show of each call, and a “busy” response instead of an endless queue.
       '--enable-per-request-metrics',
       '--enable-prompt-tokens-details',
@@ -143,6 +162,7 @@ function container(
       { name: 'USER', value: 'vllm' },
       ...(options.tokenSecret === undefined ? [] : [secretEnv('HF_TOKEN', options.tokenSecret, 'token')]),
       ...(options.apiKeySecret === undefined ? [] : [secretEnv('VLLM_API_KEY', options.apiKeySecret, 'api-key')]),
+      ...s3Env(options.s3Secret),
       ...pythonOutboundEnv(installed),
     ],
     ports: [{ name: 'http', containerPort: VLLM_PORT, protocol: 'TCP' }],

@@ -1,13 +1,18 @@
-/** The kinds of objects that make the server reachable from outside, of which a cluster may lack some. */
+/** Kinds of objects that only some installations have, and of which a cluster may lack some: gateways, autoscaling. */
 import { StudioError } from '../../../common/errors.ts';
 import type { Cluster } from '../../access/cluster.ts';
 import type { Kind } from '../../access/kinds.ts';
 import type { KubeObject } from '../../access/objects.ts';
 import type { InstallOptions } from '../options.ts';
 
-export const OUTSIDE_KINDS = ['Ingress', 'HTTPRoute', 'BackendTLSPolicy'] as const satisfies readonly Kind[];
+export const OPTIONAL_KINDS = [
+  ...(['Ingress', 'HTTPRoute', 'BackendTLSPolicy'] as const),
+  ...(['ScaledObject', 'HorizontalPodAutoscaler'] as const),
+] satisfies readonly Kind[];
 
-/** Returns the objects with these labels; none of a kind from outside that the cluster lacks, or that is not ours to list. */
+/**
+ * Returns the objects with these labels; none of an optional kind that the cluster lacks, or that the account may not list.
+ */
 export async function ownOf(
   cluster: Cluster,
   kind: Kind,
@@ -15,9 +20,13 @@ export async function ownOf(
   signal: AbortSignal | undefined,
 ): Promise<KubeObject[]> {
   try {
-    return await cluster.list(kind, { labels, signal });
+    const found: KubeObject[] = await cluster.list(kind, { labels, signal });
+    // KEDA copies labels of its object to the autoscaler that it owns.
+    return kind === 'HorizontalPodAutoscaler'
+      ? found.filter(({ metadata }) => (metadata.ownerReferences ?? []).length === 0)
+      : found;
   } catch (error) {
-    const isOptional = OUTSIDE_KINDS.some((each) => each === kind);
+    const isOptional = OPTIONAL_KINDS.some((each) => each === kind);
     // Whoever may not list them could not create any, either.
     if (isOptional && (StudioError.is(error, 'unsupported') || StudioError.is(error, 'forbidden'))) return [];
     throw error;

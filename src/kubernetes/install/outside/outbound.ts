@@ -34,17 +34,16 @@ export function noProxyOf(noProxy: readonly string[], apiServer?: string): strin
   return [...new Set([...INSIDE, ...(apiServer === undefined ? [] : [apiServer]), ...noProxy])].join(',');
 }
 
-/** Returns the variables by which programs find a proxy. Some know only the lower-case ones. */
+/**
+ * Returns the variables by which programs find a proxy. Some know only the lower-case ones. Node.js itself would use them
+ * with NODE_USE_ENV_PROXY, but it knows no networks in NO_PROXY, and replicas of model servers have addresses.
+ */
 export function proxyEnv(proxy: string, noProxy: string): Fields[] {
   const values = { HTTPS_PROXY: proxy, HTTP_PROXY: proxy, NO_PROXY: noProxy };
-  return [
-    ...Object.entries(values).flatMap(([name, value]) => [
-      { name, value },
-      { name: name.toLowerCase(), value },
-    ]),
-    // For what Node.js itself sends, such as its fetch.
-    { name: 'NODE_USE_ENV_PROXY', value: '1' },
-  ];
+  return Object.entries(values).flatMap(([name, value]) => [
+    { name, value },
+    { name: name.toLowerCase(), value },
+  ]);
 }
 
 /** Returns the variables of the server's container. */
@@ -73,7 +72,7 @@ export function serverOutboundEnv(options: Outbound): Fields[] {
 export function pythonOutboundEnv({ proxy, noProxy, caBundle }: Outbound): Fields[] {
   const file = bundleFile(caBundle);
   return [
-    ...(proxy === undefined ? [] : proxyEnv(proxy, noProxyOf(noProxy)).slice(0, -1)),
+    ...(proxy === undefined ? [] : proxyEnv(proxy, noProxyOf(noProxy))),
     ...(file === undefined ? [] : pythonAuthorities(file)),
   ];
 }

@@ -29,7 +29,7 @@ const PORT = { ...COUNT, maximum: 65_535 };
 const TEXTS = [
   ...['image', 'pullPolicy', 'pullSecret', 'tokensSecret', 'authoritySecret', 'advertise', 'storageSize', 'memory'],
   ...['ingress.host', 'ingress.className', 'gateway.name', 'gateway.namespace', 'gateway.host', 'gateway.section'],
-  ...['vllm.image', 'vllm.tokenSecret', 'vllm.apiKeySecret', 'vllm.cacheSize'],
+  ...['vllm.image', 'vllm.tokenSecret', 'vllm.apiKeySecret', 'vllm.s3Secret', 'vllm.cacheSize'],
   ...['pods.server.priority_class', 'pods.vllm.priority_class'],
 ];
 /** Objects and lists that become a field of a pod as they are. */
@@ -38,7 +38,7 @@ const WHOLES: Readonly<Record<string, Value['schema']>> = {
   'pods.server.tolerations': { type: 'array', items: { type: 'object' } },
   'pods.vllm.node_selector': { type: 'object', additionalProperties: { type: 'string' } },
 };
-const COUNTS = ['vllm.queue', 'replicas', 'vllm.replicas'];
+const COUNTS = ['vllm.queue', 'replicas', 'vllm.replicas', 'vllm.maxReplicas'];
 const PORTS = ['port', 'tlsPort'];
 const FIRST_NUMBER = 61_741;
 
