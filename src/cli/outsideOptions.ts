@@ -112,7 +112,7 @@ function readIngress(commandLine: CommandLine, installed: InstallOptions['ingres
   const host = named ?? installed?.host;
   if (host === undefined)
     throw new StudioError('usage', 'The --ingress-… options require a host. Name it with --ingress HOST.');
-  return { ingress: { ...installed, ...changed, host } as InstallInput['ingress'] };
+  return { ingress: { ...installed, ...changed, host } };
 }
 
 function readGateway(commandLine: CommandLine, installed: InstallOptions['gateway']): OutsideChange {
@@ -130,7 +130,7 @@ function readGateway(commandLine: CommandLine, installed: InstallOptions['gatewa
   const { namespace: _, ...rest } = installed ?? {};
   return {
     gateway: { ...rest, ...changed, name, host, ...(namespace === undefined ? {} : { namespace }) },
-  } as OutsideChange;
+  };
 }
 
 const HEADER_FIELDS = {

@@ -6,7 +6,7 @@ import type { Duplex } from 'node:stream';
 import tls from 'node:tls';
 import { openTunnel } from './tunnel.ts';
 
-type Created = (error: Error | null, socket?: Duplex) => void;
+type Created = (error: Error | null, socket: Duplex) => void;
 interface Address {
   readonly host?: string | null | undefined;
   readonly port?: number | string | null | undefined;
@@ -32,7 +32,7 @@ export class ProxyHttpsAgent extends https.Agent {
         const { path: _path, ...rest } = options as tls.ConnectionOptions;
         created(null, tls.connect({ ...rest, socket, host, ...(name === undefined ? {} : { servername: name }) }));
       },
-      (error: unknown) => created(error instanceof Error ? error : new Error(String(error))),
+      (error: unknown) => fail(created, error),
     );
     return undefined;
   }
@@ -53,10 +53,15 @@ export class ProxyHttpAgent extends http.Agent {
     if (proxy === undefined || created === undefined) return super.createConnection(options, created);
     openTunnel({ proxy, host, port }).then(
       (socket) => created(null, socket),
-      (error: unknown) => created(error instanceof Error ? error : new Error(String(error))),
+      (error: unknown) => fail(created, error),
     );
     return undefined;
   }
+}
+
+/** Without a connection there is none to pass on. */
+function fail(created: Created, error: unknown): void {
+  (created as (error: Error) => void)(error instanceof Error ? error : new Error(String(error)));
 }
 
 function addressOf({ host, port, servername }: Address, fallback: number) {

@@ -14,7 +14,7 @@ class ServerAgent extends ProxyHttpsAgent {
 
   override createConnection(
     options: RequestOptions,
-    created?: (error: Error | null, socket?: Duplex) => void,
+    created?: (error: Error | null, socket: Duplex) => void,
   ): Duplex | null | undefined {
     // A target with authorities of its own trusts only these.
     if (options.ca !== undefined) return super.createConnection(options, created);

@@ -22,7 +22,8 @@ import { tlsProxy } from '../../../support/tlsProxy.ts';
 const NAME = 'api.corp.test';
 
 afterEach(() => {
-  for (const name of ['HTTPS_PROXY', 'NO_PROXY']) delete process.env[name];
+  delete process.env['HTTPS_PROXY'];
+  delete process.env['NO_PROXY'];
   setOutbound({});
 });
 
