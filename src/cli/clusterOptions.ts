@@ -2,6 +2,7 @@
 import { StudioError } from '../common/errors.ts';
 import type { InstallInput, InstallOptions, VllmInput } from '../kubernetes/install/options.ts';
 import { type CommandLine, numberOption, type Option, textOption, textOptions } from './command.ts';
+import { OUTSIDE_OPTIONS, readOutside } from './outsideOptions.ts';
 
 export const INSTALL_OPTIONS = {
   image: {
@@ -74,6 +75,7 @@ export const INSTALL_OPTIONS = {
     multiple: true,
     text: 'who may reach the server besides workers, such as a gateway or Prometheus; in the same form; repeatable',
   },
+  ...OUTSIDE_OPTIONS,
   'pod-security': {
     type: 'string',
     value: 'LEVEL',
@@ -129,6 +131,22 @@ export const INSTALL_OPTIONS = {
     multiple: true,
     text: 'LoRA adapter that batches use as the model NAME; repeatable; `none` takes all back',
   },
+  'vllm-s3-secret': {
+    type: 'string',
+    value: 'SECRET',
+    text:
+      'Secret with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, and optionally AWS_ENDPOINT_URL and AWS_REGION, for ' +
+      '--vllm s3://BUCKET/FOLDER; `none` removes it',
+  },
+  'vllm-autoscale': {
+    type: 'string',
+    value: 'HOW',
+    text:
+      'add replicas while requests wait, from --vllm-replicas to --vllm-max-replicas: keda (a ScaledObject), or hpa (the ' +
+      'custom metric vllm_num_requests_waiting); `none` stops it',
+  },
+  'vllm-max-replicas': { type: 'string', value: 'N', text: 'maximum number of replicas with --vllm-autoscale' },
+  'vllm-prometheus': { type: 'string', value: 'URL', text: 'Prometheus that KEDA asks for requests that wait' },
   'vllm-upgrade': {
     type: 'string',
     value: 'HOW',
@@ -176,6 +194,7 @@ export async function readInstallOptions(
     authoritySecret: textOption(commandLine, 'authority-secret'),
   };
   const cleared = Object.entries(secrets).flatMap(([name, value]) => (value === 'none' ? [name] : []));
+  const outside = readOutside(commandLine, installed);
   return resolveOptions(
     present<InstallInput>(
       {
@@ -199,10 +218,12 @@ export async function readInstallOptions(
         pods,
         shares,
         retention,
+        ...outside,
         ...(vllm === undefined ? {} : { vllm: vllm === 'none' ? undefined : vllm }),
       },
       [
         ...cleared,
+        ...Object.keys(outside),
         ...(podsPath === 'none' ? ['pods'] : []),
         ...(sharesPath === 'none' ? ['shares'] : []),
         ...(retentionPath === 'none' ? ['retention'] : []),
@@ -232,6 +253,11 @@ function readVllm(commandLine: CommandLine, installed: InstallOptions | undefine
     cacheSize: textOption(commandLine, 'vllm-cache-size'),
     tokenSecret: textOption(commandLine, 'vllm-token-secret'),
     apiKeySecret: textOption(commandLine, 'vllm-api-key-secret'),
+    s3Secret: textOption(commandLine, 'vllm-s3-secret'),
+    maxReplicas: numberOption(commandLine, 'vllm-max-replicas', 1),
+    prometheus: textOption(commandLine, 'vllm-prometheus'),
+    // `resolveOptions` validates it.
+    autoscale: textOption(commandLine, 'vllm-autoscale') as VllmInput['autoscale'],
     loras: loras.length === 0 ? undefined : loras.filter((lora) => lora !== 'none'),
     // `resolveOptions` validates it.
     upgrade: textOption(commandLine, 'vllm-upgrade') as VllmInput['upgrade'],
@@ -243,6 +269,8 @@ function readVllm(commandLine: CommandLine, installed: InstallOptions | undefine
       ...installed?.vllm,
       ...rest,
       ...(rest.apiKeySecret === 'none' ? { apiKeySecret: undefined } : {}),
+      ...(rest.s3Secret === 'none' ? { s3Secret: undefined } : {}),
+      ...(String(rest.autoscale) === 'none' ? { autoscale: undefined } : {}),
       model: servedModel,
     };
   if (Object.keys(rest).length > 0)

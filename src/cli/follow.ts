@@ -17,6 +17,7 @@ import { attemptsOf } from '../trace/statistics/outcomes.ts';
 import { report } from '../trace/statistics.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { Outcome } from './command.ts';
+import { connectionNotes } from './connectionNotes.ts';
 import type { Context } from './context.ts';
 import { InfraNotes } from './infraNotes.ts';
 import { Progress } from './progress.ts';
@@ -64,6 +65,7 @@ export async function followBatch(
   let row = await connection.api.batch(batch, end.signal);
   const pods = await podsOf(connection.api, row, end.signal);
   const notes = new InfraNotes((line) => progress.note(connection.placed?.(line) ?? line), pods);
+  const connectionState = connectionNotes((text) => progress.note(text));
   const batchEnd = new BatchEnd(
     async () => (await connection.api.batch(batch, end.signal)).state === 'ended',
     () => end.abort(),
@@ -90,11 +92,12 @@ export async function followBatch(
           void batchEnd.head();
         },
         notice: (text) => progress.note(text),
-        lost: (lost) => progress.note(lost ? 'Lost the connection to the server. Reconnecting…' : 'Reconnected.'),
+        lost: connectionState.lost,
       },
       end.signal,
     );
   } finally {
+    connectionState.end();
     notes.end();
     progress.end();
     context.signal.removeEventListener('abort', onInterrupt);

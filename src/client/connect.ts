@@ -47,6 +47,8 @@ export interface ConnectOptions {
   readonly store: string;
   /** If false, only attaches, and throws `unavailable` if no server is running. */
   readonly start?: boolean;
+  /** Variables of a server that is started, besides those of this process. */
+  readonly environment?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   /** Called with the reason for a wait, for example that an older server is still busy. */
   readonly onNotice?: (text: string) => void;
@@ -102,7 +104,7 @@ async function attachOrStart(options: ConnectOptions): Promise<LocalAddress> {
         throw new StudioError('unavailable', `No rollout server is running on ${options.store}.`, {
           hint: 'Start one with rollout serve.',
         });
-      const started = await startServer(options.store, folder, options.signal);
+      const started = await startServer(options.store, folder, options);
       if ('address' in started) return started.address;
       // Another process started a server first: attach to it.
       takenSince ??= performance.now();
@@ -160,7 +162,7 @@ async function findServer(
 async function startServer(
   store: string,
   folder: string,
-  signal: AbortSignal | undefined,
+  { signal, environment }: Pick<ConnectOptions, 'signal' | 'environment'>,
 ): Promise<{ address: LocalAddress } | { taken: string }> {
   const logFile = path.join(folder, 'log', 'server.log');
   const log = openLog(folder, logFile);
@@ -170,7 +172,7 @@ async function startServer(
     stdio: ['ignore', 'pipe', log],
     // In VS Code, execPath is Electron; ELECTRON_RUN_AS_NODE makes it run as plain Node. The store is not an argument,
     // because other users see those, and its URL may contain a password.
-    env: { ...process.env, ...LONG_RUNNING_ENV, ROLLOUT_STORE: store, ELECTRON_RUN_AS_NODE: '1' },
+    env: { ...process.env, ...environment, ...LONG_RUNNING_ENV, ROLLOUT_STORE: store, ELECTRON_RUN_AS_NODE: '1' },
   });
   closeSync(log);
   try {

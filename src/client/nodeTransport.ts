@@ -8,6 +8,7 @@ import https from 'node:https';
 import { buffer } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { StudioError } from '../common/errors.ts';
+import type * as Outbound from '../net/outbound.ts';
 import {
   requestError,
   requestHeaders,
@@ -54,7 +55,22 @@ export function nodeTransport(address: () => ServerAddress): Required<Transport>
 }
 
 /** Shared by all requests: keep connections alive. */
-const agents = { http: new http.Agent({ keepAlive: true }), https: new https.Agent({ keepAlive: true }) } as const;
+const plain = new http.Agent({ keepAlive: true });
+/** What servers with TLS need: proxies and authorities. Loaded with the first of them. */
+let secure: Promise<Secure> | undefined;
+
+interface Secure {
+  readonly agent: https.Agent;
+  readonly outbound: typeof Outbound;
+}
+
+async function loadSecure(): Promise<Secure> {
+  const [{ serverAgent }, outbound] = await Promise.all([
+    import('../net/serverAgent.ts'),
+    import('../net/outbound.ts'),
+  ]);
+  return { agent: serverAgent({ keepAlive: true }), outbound };
+}
 
 /** Sends a request on a connection of its own, and returns its response before it has been read. */
 async function open(request: WireRequest, address: ServerAddress): Promise<IncomingMessage> {
@@ -78,9 +94,12 @@ async function send(request: WireRequest, address: ServerAddress): Promise<WireR
     headers: requestHeaders(request, address),
   };
   const url = address.url + path;
-  const sent = url.startsWith('https:')
-    ? https.request(url, { ...options, agent: agents.https, ...(address.ca === undefined ? {} : { ca: address.ca }) })
-    : http.request(url, { ...options, agent: agents.http });
+  const tls = url.startsWith('https:') ? await (secure ??= loadSecure()) : undefined;
+  const trusted = tls?.outbound.trustsSystem() ?? true;
+  const sent =
+    tls === undefined
+      ? http.request(url, { ...options, agent: plain })
+      : https.request(url, { ...options, agent: tls.agent, ...(address.ca === undefined ? {} : { ca: address.ca }) });
   const response = once(sent, 'response');
   // A server that refuses a body answers before it has received all of it.
   if (typeof body === 'function')
@@ -110,6 +129,9 @@ async function send(request: WireRequest, address: ServerAddress): Promise<WireR
       'code' in error &&
       error.code === 'ECONNRESET'
     )
+      return send(request, address);
+    const { ca } = address;
+    if (ca === undefined && signal?.aborted !== true && tls?.outbound.trustSystemAfter(error, trusted) === true)
       return send(request, address);
     throw error;
   }

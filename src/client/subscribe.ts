@@ -36,7 +36,10 @@ export function wsSocket(address: () => ServerAddress): OpenSocket {
     let socket: WebSocket | undefined;
     let closed = false;
     const open = async (): Promise<void> => {
-      const { WebSocket } = await import('ws');
+      const [{ WebSocket }, agent] = await Promise.all([
+        import('ws'),
+        url.startsWith('https:') ? import('../net/serverAgent.ts').then(({ serverAgent }) => serverAgent()) : undefined,
+      ]);
       if (closed) {
         events.close();
         return;
@@ -44,6 +47,7 @@ export function wsSocket(address: () => ServerAddress): OpenSocket {
       socket = new WebSocket(`${url.replace(/^http/, 'ws')}/v1/client`, {
         headers: { authorization: `Bearer ${token}` },
         maxPayload: MAX_FRAME_BYTES,
+        ...(agent === undefined ? {} : { agent }),
         ...(ca === undefined ? {} : { ca }),
       });
       socket.on('open', () => events.open());

@@ -1,5 +1,8 @@
 /** Environment variables that other programs may see. */
 
+/** Names the kind of remote window of VS Code that a program runs for, such as `dev-container`. */
+export const REMOTE_VARIABLE = 'ROLLOUT_REMOTE_NAME';
+
 /** Variables that programs need, and that contain no secrets. */
 const ALLOWED = [
   'PATH',

@@ -17,6 +17,8 @@ export interface ServerLink {
   readonly state: Observable<ServerState>;
   /** What the user may do at the server, as it changes; undefined while that is unknown. */
   readonly you: Observable<You | undefined>;
+  /** Says how often the connection dropped lately, if it is unstable. */
+  readonly unstable?: Observable<string | undefined>;
   /** The store in the settings: a folder or `postgres://…`. */
   readonly store: string;
   /** Name of the window's target; `local` is the store's server. */

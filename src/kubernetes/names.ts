@@ -46,6 +46,9 @@ export const AUTHORITY_KEYS = [
   { cert: 'tls.crt', key: 'tls.key' },
 ] as const;
 
+/** Key of the Secret that a proxy and the server share, and name of its file. */
+export const PROXY_SECRET_FILE = 'proxy-secret';
+
 /** Volume of the server's pod with the client tokens, by which clients find the Secret. */
 export const TOKENS_VOLUME = 'tokens';
 

@@ -29,6 +29,17 @@ export async function readFailure(
   }
   const parsed = httpError.safeParse(body);
   if (!parsed.success) {
+    // Our servers return JSON, so something in front of them answered.
+    if (response.status === 413)
+      return new StudioError('too_large', 'The gateway in front of the server accepts no body of this size.', {
+        hint: 'Raise its limit, with ingress-nginx by the annotation nginx.ingress.kubernetes.io/proxy-body-size: "0".',
+      });
+    if (response.status >= 502 && response.status <= 504)
+      return new StudioError(
+        'unavailable',
+        `The gateway in front of the server returned HTTP status ${response.status}: it cannot reach the server.`,
+        { hint: 'Try again. If it persists, check the server and its gateway.' },
+      );
     const code: ErrorCode =
       response.status === 404 ? 'not_found' : response.status === 401 ? 'unauthorized' : 'internal';
     return new StudioError(code, `${call} failed with status ${response.status}.`);

@@ -67,17 +67,24 @@ export function fetchTransport(address: () => ServerAddress): Transport {
           headers: requestHeaders(request, server),
           ...(body === undefined ? {} : { body: await bodyOf(body) }),
           ...(signal === undefined ? {} : { signal }),
+          ...(server.token === '' ? { redirect: 'manual' } : {}),
         });
+        if (response.type === 'opaqueredirect') throw signInAgain();
         return {
           status: response.status,
           text: () => response.text(),
           bytes: async () => new Uint8Array(await response.arrayBuffer()),
         };
       } catch (error) {
-        throw requestError(error, request, server);
+        throw StudioError.is(error) ? error : requestError(error, request, server);
       }
     },
   };
+}
+
+/** The proxy in front of the server sends users who are not signed in to another page. */
+function signInAgain(): StudioError {
+  return new StudioError('unauthorized', 'Your session has ended.', { hint: 'Reload the page to sign in again.' });
 }
 
 /** Over HTTP/1.1, `fetch` does not stream what it sends. */
@@ -90,7 +97,8 @@ async function bodyOf(body: string | BlobBytes): Promise<NonNullable<RequestInit
 /** Returns the headers of a request over HTTP. */
 export function requestHeaders({ body, range }: WireRequest, { token }: ServerAddress): Record<string, string> {
   return {
-    authorization: `Bearer ${token}`,
+    // Without a token, a proxy in front of the server says who the user is.
+    ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
     ...(body === undefined
       ? {}
       : { 'content-type': typeof body === 'string' ? 'application/json' : 'application/octet-stream' }),

@@ -8,6 +8,7 @@ import type { Log } from '../common/log.ts';
 import { MAX_APPEND_BYTES } from '../protocol/worker.ts';
 import type { Logins } from './access/logins.ts';
 import { checkOrigin, type OriginRules } from './access/origins.ts';
+import type { ProxyIdentity } from './access/proxyIdentity.ts';
 import { requireRight } from './access/rights.ts';
 import {
   type ClientIdentity,
@@ -16,7 +17,6 @@ import {
   notSession,
   presentedToken,
   type SessionIdentity,
-  type TokenHolder,
   type Tokens,
 } from './access/tokens.ts';
 import { errorBody, sendError, statusOf } from './http/reply.ts';
@@ -38,6 +38,7 @@ export interface Mount {
 interface ListenerOptions {
   readonly tokens: Tokens;
   readonly logins: Logins;
+  readonly proxy: ProxyIdentity | undefined;
   readonly origins: OriginRules;
   readonly router: Router;
   readonly mounts: readonly Mount[];
@@ -59,6 +60,8 @@ export interface SecurePort {
   readonly port: number;
   /** Returns a new certificate with its key, as PEM. */
   readonly certificate: () => { readonly cert: string; readonly key: string };
+  /** The oldest version of TLS; 1.3 by default. */
+  readonly minVersion?: 'TLSv1.2';
   /** How often it is renewed. */
   readonly renewMs: number;
 }
@@ -103,13 +106,18 @@ export class Listener {
   }
 
   /** Starts listening on the port for TLS. */
-  async listenSecurely(host: string, { port, certificate, renewMs }: SecurePort): Promise<void> {
-    const { reviewer } = this.#options.logins;
-    // Client certificates are for logins only. An empty list: no certificate is accepted.
+  async listenSecurely(host: string, { port, certificate, renewMs, minVersion }: SecurePort): Promise<void> {
+    const {
+      proxy,
+      logins: { reviewer },
+    } = this.#options;
+    // Client certificates are for logins and proxies only. An empty list: no certificate is accepted.
+    const authorities = (): string[] =>
+      [reviewer?.clientAuthority(), proxy?.authority()].filter((each) => each !== undefined);
     const context = () => ({
       ...certificate(),
-      minVersion: 'TLSv1.3' as const,
-      ...(reviewer === undefined ? {} : { ca: reviewer.clientAuthority() ?? [] }),
+      minVersion: minVersion ?? ('TLSv1.3' as const),
+      ...(reviewer === undefined ? {} : { ca: authorities() }),
     });
     const secure = createTlsServer({
       ...HTTP,
@@ -121,7 +129,10 @@ export class Listener {
     const renew = (): void => secure.setSecureContext(context());
     this.#renewal = setInterval(renew, renewMs);
     this.#renewal.unref();
-    this.#unwatch = reviewer?.watchClientAuthority(renew);
+    const unwatch = [reviewer?.watchClientAuthority(renew), proxy?.watch(renew)];
+    this.#unwatch = () => {
+      for (const end of unwatch) end?.();
+    };
     await this.#listen(secure, host, port);
   }
 
@@ -203,9 +214,14 @@ export class Listener {
   }
 
   async #caller(request: IncomingMessage): Promise<Identity> {
-    const { tokens, logins } = this.#options;
-    const holder = authenticate(request, tokens);
-    return holder.kind === 'user' ? logins.identity(holder.session) : holder;
+    const { tokens, logins, proxy } = this.#options;
+    const token = presentedToken(request);
+    // A link with a token says whose it is.
+    const holder = token === undefined ? undefined : tokens.identify(token);
+    if (holder !== undefined) return holder.kind === 'user' ? logins.identity(holder.session) : holder;
+    const user = proxy?.user(request, logins.reviewer?.clientAuthority());
+    if (user !== undefined) return logins.proxied(user);
+    throw unauthorized(token, proxy?.names(request) === true);
   }
 
   /** Clients of a model endpoint give up after a 401. A worker that reconnects soon has another token. */
@@ -278,14 +294,15 @@ export class Listener {
   }
 }
 
-/** Returns whose the token of a request is. Throws `unauthorized`. */
-function authenticate(request: IncomingMessage, tokens: Tokens): TokenHolder {
-  const token = presentedToken(request);
-  const found = token === undefined ? undefined : tokens.identify(token);
-  if (found !== undefined) return found;
+/** `named`: whether the request has identity headers, which were ignored. */
+function unauthorized(token: string | undefined, named: boolean): StudioError {
   if (token?.startsWith('u.') === true)
-    throw new StudioError('unauthorized', 'The session has ended.', { hint: 'Connect again.' });
-  throw new StudioError(
+    return new StudioError('unauthorized', 'The session has ended.', { hint: 'Connect again.' });
+  if (named)
+    return new StudioError('unauthorized', 'The identity headers do not come from the proxy of this server.', {
+      hint: 'The log of the server says why they were ignored.',
+    });
+  return new StudioError(
     'unauthorized',
     token === undefined ? 'A token is required.' : 'The token is not valid for this server.',
     { hint: "Send the token in the store's server.json as “Authorization: Bearer …”." },

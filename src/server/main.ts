@@ -29,6 +29,7 @@ import type { SecurePort } from './listener.ts';
 import { stderrLog } from './log.ts';
 import { parseOptions, type ServerOptions } from './process/options.ts';
 import { requirePrivate } from './process/privateStore.ts';
+import { openProxyIdentity } from './process/proxyIdentity.ts';
 import { keepServerFile, serverFilePath } from './process/serverFile.ts';
 import { watchStoreFile } from './process/storeFile.ts';
 import { lockStore } from './process/storeLock.ts';
@@ -71,6 +72,7 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
     options.executor === 'kubernetes'
       ? await (await import('../executor/kubernetes/open.ts')).openKubernetes(process.env, authority?.cert)
       : undefined;
+  const proxy = options.identity === undefined ? undefined : await openProxyIdentity(options.identity, log);
   const demo = createDemoModel({ prefix: DEMO });
   const server = await startServer({
     store,
@@ -98,6 +100,7 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
     pages: options.pages ?? fileURLToPath(packageUrl('dist/webview')),
     // Without TLS, nobody can log in.
     ...(kubernetes === undefined || authority === undefined ? {} : { reviewer: kubernetes.reviewer(log) }),
+    proxy,
     ...(kubernetes === undefined ? {} : { programs: kubernetes.programs }),
     ...(kubernetes === undefined ? {} : { replicas: kubernetes.replicas(log) }),
     readOnly,
@@ -164,6 +167,7 @@ async function openAuthority(options: ServerOptions, log: Log): Promise<OpenedAu
     secure: {
       port: options.tlsPort,
       renewMs: RENEW_MS,
+      ...(options.tlsMin === '1.2' ? { minVersion: 'TLSv1.2' as const } : {}),
       certificate: () =>
         serverCertificate(
           authority,

@@ -275,6 +275,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   const listener = new Listener({
     tokens,
     logins,
+    proxy: options.proxy,
     log,
     health,
     mounts: options.mounts,
@@ -282,6 +283,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     router: new Router(
       allRoutes({
         ...{ services, tokens, logins, guard, access, scrape, programs: options.programs, pages: options.pages },
+        proxy: options.proxy,
         quota: new BlobQuota(options.rolloutBytes ?? Infinity, services.store),
         openMetrics: options.metrics === 'open',
       }),

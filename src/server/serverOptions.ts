@@ -7,6 +7,7 @@ import type { ReplicaSource } from '../protocol/replicas.ts';
 import type { Store } from '../store/store.ts';
 import type { Reviewer } from './access/logins.ts';
 import type { OriginRules } from './access/origins.ts';
+import type { ProxyIdentity } from './access/proxyIdentity.ts';
 import type { ClientTokens } from './access/tokens.ts';
 import type { Mount, SecurePort } from './listener.ts';
 import type { Programs } from './routes/programs.ts';
@@ -22,6 +23,8 @@ export interface RolloutServerOptions {
   readonly origins: Omit<OriginRules, 'host'>;
   /** Asks the cluster for its users. undefined: only client tokens. */
   readonly reviewer?: Reviewer | undefined;
+  /** A proxy in front of the server that says who its users are. */
+  readonly proxy?: ProxyIdentity | undefined;
   /** Client tokens; new ones are created by default. */
   readonly tokens?: ClientTokens;
   /**

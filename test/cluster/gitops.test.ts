@@ -7,10 +7,13 @@ import { parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../../src/kubernetes/access/objects.ts';
 import { batchLabels, NAMES, selector } from '../../src/kubernetes/names.ts';
 import { newAuthoritySecret } from '../../src/kubernetes/tls/authority.ts';
+import { newAuthority, validFor } from '../../src/kubernetes/tls/certificate.ts';
 import { steady } from './support/batches.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
 
 const TOKENS = 'tokens-of-others';
+/** Secret and ConfigMap of others with what is outside the cluster. */
+const PROXY = 'proxy-of-others';
 /** Where pods run, as far as all clusters have it. */
 const PODS = `
 server:
@@ -78,6 +81,10 @@ describe('an installation by kubectl', { timeout: 10 * 60_000 }, () => {
       // No node has its GPUs, so its pods stay pending.
       ...['--vllm', 'org/model', '--vllm-lora', 'sql=/cache/sql', '--vllm-api-key-secret', 'key'],
       ...['--vllm-cache', 'claim:weights'],
+      ...['--ingress', 'rollouts.example.org', '--ingress-class', 'none', '--ingress-annotation', 'a.example/b=c'],
+      ...['--identity-headers', 'user=X-Forwarded-User', '--identity-from', `shared-secret:${PROXY}`],
+      // Nothing there answers: whatever the cluster has is reached without it.
+      ...['--proxy', 'http://127.0.0.1:9', '--ca-bundle', `configmap:${PROXY}/ca.pem`],
     ];
     writeFileSync(plain(), await rollout('cluster', 'render', ...options));
     await rollout('cluster', 'render', '--as', 'kustomize', '--out', base(), ...options);
@@ -93,7 +100,17 @@ describe('an installation by kubectl', { timeout: 10 * 60_000 }, () => {
   it('is applied once; each further apply changes nothing', async () => {
     const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: TOKENS } };
     await bench.cluster.create({ ...secret, stringData: { full: 'f'.repeat(64), read: 'r'.repeat(64) } });
-    await bench.cluster.create(newAuthoritySecret(bench.namespace));
+    const authority = newAuthoritySecret(bench.namespace);
+    await bench.cluster.create(authority);
+    await bench.cluster.create({
+      ...secret,
+      metadata: { name: PROXY },
+      stringData: { 'proxy-secret': 'p'.repeat(40) },
+    });
+    await bench.cluster.create({
+      ...{ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: PROXY } },
+      data: { 'ca.pem': newAuthority('corporate', validFor(1)).cert },
+    });
     kubectl('apply', '-f', plain());
     const budget = async () => (await bench.cluster.get('PodDisruptionBudget', NAMES.vllm))?.metadata.generation;
     const before = await budget();
@@ -142,6 +159,15 @@ describe('an installation by kubectl', { timeout: 10 * 60_000 }, () => {
     await ready();
     await bench.assertSettledOnce(batch, 6);
     assert.deepEqual(await jobs(), before);
+    const status = JSON.parse((await bench.rollout('target', 'status', '--json')).stdout) as {
+      targets: { findings: { name: string; state: string; text: string }[] }[];
+    };
+    const outside = (status.targets[0]?.findings ?? []).filter(({ name }) => name === 'outside');
+    assert.deepEqual(
+      outside.map(({ state }) => state),
+      ['missing', 'unknown'],
+      'no controller has taken the Ingress, and the host does not exist',
+    );
     const secret = await bench.cluster.get('Secret', TOKENS);
     assert.equal(Buffer.from(secret?.data?.['read'] ?? '', 'base64').toString(), 'r'.repeat(64));
     assert.equal(await bench.cluster.get('Secret', NAMES.tokens), undefined);

@@ -5,6 +5,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import type { WebSocket } from 'ws';
 import { z } from 'zod';
 import type { ClusterTarget } from '../../src/client/targets/target.ts';
 import type { Log } from '../../src/common/log.ts';
@@ -14,6 +15,7 @@ import { CLIENT_AUTHORITY, labels, NAMES } from '../../src/kubernetes/names.ts';
 import { serverCertificate } from '../../src/kubernetes/tls/authority.ts';
 import { type Certificate, newAuthority, validFor } from '../../src/kubernetes/tls/certificate.ts';
 import { ACCESS_GROUP, ACCESS_RESOURCE } from '../../src/protocol/access.ts';
+import { ProxyIdentity, type ProxyIdentityOptions } from '../../src/server/access/proxyIdentity.ts';
 import { startServer } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import { freePort } from './freePort.ts';
@@ -54,6 +56,10 @@ export class FakeCluster implements AsyncDisposable {
   /** What the server's account may not do; or `outage`: the API server does not answer reviews. */
   refuses: 'nothing' | 'reviews' | 'authority' | 'outage' = 'nothing';
   readonly log: string[] = [];
+  /** Port-forwards that are, or were, open. */
+  forwards: ReadonlySet<WebSocket> = new Set();
+  /** How a proxy in front of the server says who users are. */
+  identity: Omit<ProxyIdentityOptions, 'log'> | undefined;
   /** Published by the server. */
   readonly maps = new Map<string, Record<string, string>>();
   readonly #folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-fake-cluster-'));
@@ -66,11 +72,15 @@ export class FakeCluster implements AsyncDisposable {
     this.api = api;
   }
 
-  static async start(store?: string): Promise<FakeCluster> {
+  static async start(
+    store?: string,
+    identity?: (cluster: FakeCluster) => Omit<ProxyIdentityOptions, 'log'>,
+  ): Promise<FakeCluster> {
     const api = await startKubeApi();
     const cluster = new FakeCluster(api);
+    cluster.identity = identity?.(cluster);
     api.answer = (request) => cluster.#answer(request);
-    servePortForwards(api, new Set(['server-1']));
+    cluster.forwards = servePortForwards(api, new Set(['server-1']));
     await cluster.startServer(store);
     return cluster;
   }
@@ -96,6 +106,7 @@ export class FakeCluster implements AsyncDisposable {
         log,
         pollMs: 50,
       }),
+      ...(this.identity === undefined ? {} : { proxy: new ProxyIdentity({ ...this.identity, log }) }),
       idleMs: 0,
       executor: undefined,
       mounts: [],
@@ -104,6 +115,11 @@ export class FakeCluster implements AsyncDisposable {
       log,
       idle: () => undefined,
     });
+  }
+
+  /** Cuts all port-forwards, as a lost network does. */
+  cut(): void {
+    for (const forward of this.forwards) forward.terminate();
   }
 
   async stopServer(): Promise<void> {

@@ -1,6 +1,7 @@
 /** The host of a page in a browser, served under `/view/`. The token is in the fragment, which servers do not get. */
 import { Emitter, Observable } from '../../src/common/emitter.ts';
 import { StudioError } from '../../src/common/errors.ts';
+import { Api } from '../../src/protocol/api.ts';
 import { editorUrl } from '../../src/protocol/editorLink.ts';
 import type { OpenSocket } from '../../src/protocol/follow.ts';
 import type { PageAction, PagePlace, PageVerb, ServerState } from '../../src/protocol/page.ts';
@@ -23,13 +24,26 @@ export function browserHost(early: Early | undefined): Host {
   const address = (): ServerAddress => ({ url: window.location.origin, token });
   const server = new Observable<ServerState>({ state: 'ok' });
   const fetching = fetchTransport(address);
+  const tab = browserTab(params);
+  // Whoever is signed in at the proxy of the server needs no complete address.
+  const isPlain = token === '' && placeFromParams(params) === undefined && !params.has('ticket');
+  if (isPlain) tab.start.catch(() => undefined);
   return {
-    ...browserTab(params),
+    ...tab,
+    ...(isPlain ? { start: newestBatch(fetching, params, tab.can) } : {}),
     kind: 'browser',
     server,
     transport: reportState(early === undefined ? fetching : withEarlyReplies(fetching, early), server),
     openSocket: withEarlySocket(browserSocket(address, server), early?.socket),
   };
+}
+
+/** Starts with the batch that was launched last. */
+async function newestBatch(transport: Transport, params: URLSearchParams, can: readonly PageVerb[]): Promise<Start> {
+  const { batches } = await new Api(transport).batches({ limit: 1 });
+  const [newest] = batches;
+  if (newest === undefined) throw new StudioError('not_found', 'There are no batches that you may see.', COMPLETE);
+  return { place: { page: 'batch', batch: newest.batch }, readOnly: params.get('edit') === null, can: new Set(can) };
 }
 
 /** Returns the part of a host that a browser tab provides: its address is the place, and Back and Forward navigate. */

@@ -26,11 +26,11 @@ export interface Early {
 
 /** Sends the early requests of a page. Unused replies do no harm, and the page sends any other requests itself. */
 export function requestEarly(place: PagePlace, token: string): Early {
-  const headers = { authorization: `Bearer ${token}` };
+  const init: RequestInit = token === '' ? { redirect: 'manual' } : { headers: { authorization: `Bearer ${token}` } };
   const replies = new Map<string, Promise<Response>>();
   const request = (paths: readonly string[]): void => {
     for (const path of paths) {
-      const reply = fetch(path, { headers });
+      const reply = fetch(path, init);
       reply.catch(() => undefined); // the page repeats the request and reports the error
       replies.set(path, reply);
     }
@@ -75,9 +75,9 @@ function streamOf(place: PagePlace): Opening | undefined {
   }
 }
 
-/** A browser's WebSocket cannot send headers, so the token is a subprotocol. */
+/** A browser's WebSocket cannot send headers, so the token, if there is one, is a subprotocol. */
 export function clientSocket(origin: string, token: string): WebSocket {
-  return new WebSocket(`${origin.replace(/^http/, 'ws')}/v1/client`, [`token.${token}`]);
+  return new WebSocket(`${origin.replace(/^http/, 'ws')}/v1/client`, token === '' ? [] : [`token.${token}`]);
 }
 
 function openEarly(sent: readonly string[], token: string): EarlySocket {
@@ -112,6 +112,8 @@ export function withEarlyReplies(transport: Transport, { replies }: Pick<Early, 
       } catch {
         return transport.request(request);
       }
+      // To the page where users sign in: the other transport says so.
+      if (response.type === 'opaqueredirect') return transport.request(request);
       return {
         status: response.status,
         text: () => response.text(),

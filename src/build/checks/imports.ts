@@ -26,19 +26,21 @@ const ROOMS: Readonly<Record<string, Room>> = {
   protocol: { ...ANYWHERE, rooms: ['common', 'trace', 'config'] },
   formats: { ...ANYWHERE, rooms: ['common', 'trace'] },
   disk: { ...NODE, rooms: ['common'] },
+  // Connections to servers outside: proxies and authorities.
+  net: { ...NODE, rooms: ['common'] },
   rollout: { ...ANYWHERE, rooms: DATA },
-  model: { ...NODE, rooms: ['common', 'config', 'trace', 'rollout'] },
+  model: { ...NODE, rooms: ['common', 'config', 'trace', 'net', 'rollout'] },
   demo: { ...NODE, rooms: ['common', 'trace'] },
-  tools: { ...NODE, rooms: ['common', 'config', 'trace', 'disk', 'rollout'] },
+  tools: { ...NODE, rooms: ['common', 'config', 'trace', 'disk', 'net', 'rollout'] },
   worlds: { ...NODE, rooms: ['common', 'config', 'trace', 'rollout', 'tools'] },
   scoring: { ...NODE, rooms: ['common', 'config', 'trace', 'rollout'] },
   store: { ...NODE, rooms: DATA },
-  kubernetes: { ...NODE, rooms: DATA },
+  kubernetes: { ...NODE, rooms: [...DATA, 'net'] },
   executor: { ...NODE, rooms: [...DATA, 'disk', 'store', 'kubernetes'] },
-  server: { ...NODE, rooms: [...DATA, 'store'] },
+  server: { ...NODE, rooms: [...DATA, 'net', 'store'] },
   worker: { ...NODE, rooms: [...DATA, 'disk', 'rollout', 'model', 'tools', 'worlds', 'scoring'] },
   // The status of a cluster tries whether it accepts the pods that the executor creates.
-  client: { ...NODE, rooms: [...DATA, 'formats', 'tools', 'worlds', 'kubernetes', 'executor'] },
+  client: { ...NODE, rooms: [...DATA, 'formats', 'net', 'tools', 'worlds', 'kubernetes', 'executor'] },
   // Repeats recorded calls with the worker's tools and worlds, without a worker.
   rerun: { ...NODE, rooms: [...DATA, 'rollout', 'tools', 'worlds', 'worker', 'client'] },
   // Serves rollouts and environments to trainers that want NeMo Gym.
@@ -53,7 +55,7 @@ const ROOMS: Readonly<Record<string, Room>> = {
     rooms: [...DATA, 'formats', 'tools', 'client', 'model', 'debug', 'mcp', 'rerun', 'gym', 'kubernetes', 'language'],
   },
   language: { ...ANYWHERE, rooms: DATA },
-  host: { ...NODE, vscode: true, rooms: [...DATA, 'formats', 'client', 'debug'] },
+  host: { ...NODE, vscode: true, rooms: [...DATA, 'formats', 'net', 'client', 'debug', 'kubernetes'] },
   'extension.ts': { ...NODE, vscode: true, rooms: [...DATA, 'formats', 'client', 'debug', 'host'] },
   webview: { ...ANYWHERE, rooms: ['common', 'protocol', 'trace', 'formats'] },
   // States of the page's components for tests: not part of the page, so the page must not import them.

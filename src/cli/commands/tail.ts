@@ -5,6 +5,7 @@ import { eventLine, rowLine } from '../../client/text/lines.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { type Command, numberOption, oneWord } from '../command.ts';
+import { connectionNotes } from '../connectionNotes.ts';
 
 export const tail: Command = {
   name: 'tail',
@@ -47,7 +48,7 @@ export const tail: Command = {
           else if (progress.end) end.abort();
         },
         notice: context.log,
-        lost: (lost) => context.log(lost ? 'Lost the connection to the server. Reconnecting…' : 'Reconnected.'),
+        lost: connectionNotes(context.log).lost,
       },
       AbortSignal.any([context.signal, end.signal]),
     );

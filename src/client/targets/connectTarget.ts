@@ -10,6 +10,7 @@ import { Api } from '../../protocol/api.ts';
 import type { ServerAddress, Transport } from '../../protocol/transport.ts';
 import type { Connection } from '../connect.ts';
 import { nodeTransport } from '../nodeTransport.ts';
+import { retryTransport, wasCut } from '../retryTransport.ts';
 import { placed } from '../text/placed.ts';
 import { certificatesOf, newToken, noReadToken, noToken } from './addressTokens.ts';
 import { askServer } from './askServer.ts';
@@ -35,6 +36,8 @@ interface TargetOptions {
 /** How long to wait for a ready pod before failing with the reason. */
 const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 500;
+/** How long connections are cut before that is reported. */
+const QUIET_MS = 5_000;
 
 /** Connects to the server of a target. */
 export function connectTarget(name: string, target: Target, options: TargetOptions): Promise<TargetConnection> {
@@ -65,12 +68,7 @@ async function connectUrl(
   await check(signal);
   const notices = new FailureNotices(onNotice);
   return {
-    api: new Api(
-      explainUnreachable(
-        nodeTransport(() => address),
-        address,
-      ),
-    ),
+    api: new Api(explainUnreachable(retryTransport(nodeTransport(() => address)), address)),
     address: () => address,
     readAddress: () => {
       const read = env[target.read_token_env ?? ''] ?? '';
@@ -83,10 +81,11 @@ async function connectUrl(
   };
 }
 
-/** Reports why reconnecting fails: each reason once, until the server is reachable again. */
+/** Reports why reconnecting fails, once it has failed for a while: each reason once, until the server is reachable again. */
 class FailureNotices {
   readonly #notify: TargetOptions['onNotice'];
   #last = '';
+  #since: number | undefined;
 
   constructor(notify: TargetOptions['onNotice']) {
     this.#notify = notify;
@@ -96,8 +95,12 @@ class FailureNotices {
     try {
       await attempt;
       this.#last = '';
+      this.#since = undefined;
     } catch (error) {
       const text = StudioError.is(error, 'unavailable') ? errorText(error) : '';
+      this.#since ??= performance.now();
+      // Connections that drop for a moment are not worth a message.
+      if (wasCut(error) && performance.now() - this.#since < QUIET_MS) throw error;
       if (text !== '' && text !== this.#last) this.#notify?.(text);
       this.#last = text;
       throw error;
@@ -162,7 +165,7 @@ class ClusterLink {
 
   /** Renews a session that has ended, such as while the machine slept, before it sends a request. */
   transport(): Transport {
-    const plain = nodeTransport(() => this.address('full'));
+    const plain = retryTransport(nodeTransport(() => this.address('full')));
     const send = async <T extends { readonly status: number }>(
       signal: AbortSignal | undefined,
       once: () => Promise<T>,

@@ -14,6 +14,7 @@ import { placed } from '../text/placed.ts';
 import { connectTarget } from './connectTarget.ts';
 import { type TargetFinding, trouble } from './status/finding.ts';
 import { accessFinding, objectsFinding, readInstallation, serverRightsFinding } from './status/installation.ts';
+import { outsideFindings } from './status/outside.ts';
 import { resourceFindings } from './status/resources.ts';
 import { admissionFinding, podSecurityFinding } from './status/security.ts';
 import { workerPodFindings } from './status/workerPod.ts';
@@ -51,14 +52,20 @@ export async function targetStatus(name: string, target: Target, options: Status
       resourceFindings(cluster, options.signal),
     ]);
     const isUp = server.some((finding) => finding.name === 'server' && finding.state === 'ok');
+    const { options: installOptions } = installed;
     const pods =
-      installed.options === undefined
+      installOptions === undefined
         ? []
-        : await workerPodFindings(
-            cluster,
-            { options: installed.options, isUp, probe: options.probe === true },
-            options.signal,
-          );
+        : (
+            await Promise.all([
+              workerPodFindings(
+                cluster,
+                { options: installOptions, isUp, probe: options.probe === true },
+                options.signal,
+              ),
+              outsideFindings(cluster, installOptions, options.signal),
+            ])
+          ).flat();
     const installation = reconciled(installed.findings, server);
     const findings = [
       ...clusterResults,

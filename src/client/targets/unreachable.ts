@@ -10,6 +10,8 @@ const NETWORK = 'Check the network or VPN connection, and that no firewall block
 
 /** Converts the error of a failed request to a StudioError `unavailable`, because the server may respond later. */
 export function unreachableError(place: Place, error: unknown): StudioError {
+  // The proxy on the way has explained it.
+  if (StudioError.is(error, 'unavailable') && error.details?.['proxy'] !== undefined) return error;
   const { code, text } = causeOf(error);
   const [message, hint] = explainDns(code, place) ??
     explainCertificate(code, place, error) ??

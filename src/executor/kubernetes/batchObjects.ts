@@ -10,7 +10,7 @@ import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import { KINDS, type Kind } from '../../kubernetes/access/kinds.ts';
 import { type Job, type KubeObject, type OwnerReference, readObject } from '../../kubernetes/access/objects.ts';
 import { batchName, isOfBatch, LABEL, labels, type ProgramSource, selector } from '../../kubernetes/names.ts';
-import { AUTHORITY_FILE, SECRETS_FILE, WORKER_FILE } from '../../kubernetes/programs/workerBootstrap.ts';
+import { AUTHORITY_FILE, BUNDLE_FILE, SECRETS_FILE, WORKER_FILE } from '../../kubernetes/programs/workerBootstrap.ts';
 import type { ClusterHost } from '../executor.ts';
 import { BatchNetwork, batchPolicies, policyNames } from './batchNetwork.ts';
 import { ImagePins } from './imagePins.ts';
@@ -23,7 +23,7 @@ import {
   type PodObjectOptions,
 } from './jobManifest.ts';
 import { batchOf, type Round } from './jobRounds.ts';
-import { BOOTSTRAP_FILE } from './podManifest.ts';
+import { BOOTSTRAP_FILE, type PodOutbound } from './podManifest.ts';
 import { withDefaults } from './podResources.ts';
 import { sidecarVariables } from './sidecarSecrets.ts';
 import type { PodSizing } from './sizing.ts';
@@ -49,6 +49,8 @@ export interface BatchObjectsOptions {
   readonly ownPod?: string | undefined;
   /** The certificate by which workers know the server, as PEM. undefined: they connect without TLS, or by a gateway. */
   readonly authority?: string | undefined;
+  /** How pods reach what is outside the cluster. */
+  readonly outbound?: PodOutbound | undefined;
 }
 
 export interface NewRound {
@@ -87,6 +89,11 @@ export class BatchObjects {
     return this.#options.authority !== undefined;
   }
 
+  #authorityFiles(): string[] {
+    const bundle = this.#options.outbound?.caBundle !== undefined;
+    return [...(this.tls || bundle ? [AUTHORITY_FILE] : []), ...(bundle ? [BUNDLE_FILE] : [])];
+  }
+
   /** Keeps Jobs that belong to a Deployment, as those of older versions do: they would be deleted with it. */
   async disown(jobs: readonly Job[], signal: AbortSignal): Promise<void> {
     for (const { metadata } of jobs) {
@@ -108,6 +115,7 @@ export class BatchObjects {
       batchJob({
         pinned: (named, policy) => this.pins.of(named, policy),
         tls: this.tls,
+        outbound: this.#options.outbound,
         programs: programSource,
         batch,
         round,
@@ -182,7 +190,10 @@ export class BatchObjects {
       this.#apply(batch, batchConfigMap(options, programSource), signal),
       this.#apply(
         batch,
-        batchSecret(options, worker, secrets, sidecarVariables(submission.pods ?? {}), this.#options.authority),
+        batchSecret(options, worker, secrets, sidecarVariables(submission.pods ?? {}), {
+          authority: this.#options.authority,
+          caBundle: this.#options.outbound?.caBundle,
+        }),
         signal,
       ),
     ]);
@@ -204,7 +215,7 @@ export class BatchObjects {
     const policies = (this.#policies.get(batch) ?? []).map(({ metadata }) => metadata.name);
     const needed = [
       { kind: 'ConfigMap', name, keys: programSource === 'image' ? [] : [BOOTSTRAP_FILE] },
-      { kind: 'Secret', name, keys: [WORKER_FILE, SECRETS_FILE, ...(this.tls ? [AUTHORITY_FILE] : [])] },
+      { kind: 'Secret', name, keys: [WORKER_FILE, SECRETS_FILE, ...this.#authorityFiles()] },
       ...policies.map((policy) => ({ kind: 'NetworkPolicy', name: policy, keys: [] }) as const),
     ] as const;
     const missing: string[] = [];

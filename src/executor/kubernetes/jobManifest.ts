@@ -7,6 +7,7 @@ import type { KubeObject, OwnerReference } from '../../kubernetes/access/objects
 import { batchLabels, batchName, type ProgramSource } from '../../kubernetes/names.ts';
 import {
   AUTHORITY_FILE,
+  BUNDLE_FILE,
   HANDED_OVER_EXIT,
   type PodWorker,
   SECRETS_FILE,
@@ -131,19 +132,28 @@ export function batchConfigMap(options: PodObjectOptions, programs: ProgramSourc
 
 /**
  * Builds the Secret of the batch. `variables`: names of the variables that sidecars get; `authority`: the certificate
- * by which workers know the server.
+ * by which workers know the server; `caBundle`: further authorities.
  */
 export function batchSecret(
   options: PodObjectOptions,
   worker: PodWorker,
   secrets: Readonly<Record<string, string>>,
   variables: readonly string[],
-  authority?: string,
+  { authority, caBundle }: { readonly authority?: string | undefined; readonly caBundle?: string | undefined } = {},
 ): KubeObject {
   const texts: [string, string][] = [
     [WORKER_FILE, JSON.stringify(worker)],
     [SECRETS_FILE, JSON.stringify(secrets)],
-    ...(authority === undefined ? [] : [[AUTHORITY_FILE, authority] satisfies [string, string]]),
+    // Node.js reads one file besides its own authorities.
+    ...(authority === undefined && caBundle === undefined
+      ? []
+      : [
+          [AUTHORITY_FILE, [authority, caBundle].filter((each) => each !== undefined).join('\n')] satisfies [
+            string,
+            string,
+          ],
+        ]),
+    ...(caBundle === undefined ? [] : [[BUNDLE_FILE, caBundle] satisfies [string, string]]),
   ];
   for (const name of variables) texts.push([environmentKey(name), secrets[name] ?? '']);
   return {

@@ -1,11 +1,14 @@
 /** Opens the executor of a server in a cluster, with the programs for its pods. */
 
+import { readFile } from 'node:fs/promises';
+import type { z } from 'zod';
 import type { Log } from '../../common/log.ts';
 import { DEFAULTS } from '../../config/defaults.ts';
 import { podsFile, type WorkerPods } from '../../config/schema/placement.ts';
 import { Cluster } from '../../kubernetes/access/cluster.ts';
 import { SliceReplicas } from '../../kubernetes/endpoints/sliceReplicas.ts';
 import { ClusterReviewer } from '../../kubernetes/identity/clusterReviewer.ts';
+import { OUTBOUND_VARIABLE, workerOutbound } from '../../kubernetes/install/outside/outbound.ts';
 import { WORKERS_VARIABLE } from '../../kubernetes/names.ts';
 import { type Archive, pack } from '../../kubernetes/programs/archive.ts';
 import { programFiles, WORKER_PROGRAMS } from '../../kubernetes/programs/collect.ts';
@@ -34,10 +37,16 @@ export async function openKubernetes(
   authority?: string,
 ): Promise<OpenedKubernetes> {
   const namespace = environment['ROLLOUT_NAMESPACE'];
-  const [cluster, programs] = await Promise.all([
+  const { proxy, no_proxy: noProxy = '', ca_file: file } = outboundOf(environment[OUTBOUND_VARIABLE]);
+  const [cluster, programs, caBundle] = await Promise.all([
     environment['KUBERNETES_SERVICE_HOST'] === undefined ? Cluster.open({ namespace }) : Cluster.inCluster(),
     programFiles(WORKER_PROGRAMS).then(pack),
+    file === undefined ? undefined : readFile(file, 'utf8'),
   ]);
+  const outbound = {
+    ...(proxy === undefined ? {} : { proxy: { url: proxy, except: noProxy } }),
+    ...(caBundle === undefined ? {} : { caBundle }),
+  };
   return {
     programs,
     reviewer: (log) => new ClusterReviewer({ cluster, authority, log }),
@@ -54,8 +63,13 @@ export async function openKubernetes(
         defaults: workerDefaults(environment[WORKERS_VARIABLE]),
         ownPod: environment['ROLLOUT_POD'],
         authority,
+        outbound,
       }),
   };
+}
+
+function outboundOf(json: string | undefined): z.infer<typeof workerOutbound> {
+  return json === undefined ? {} : workerOutbound.parse(JSON.parse(json));
 }
 
 /** Returns the settings of pods that the installation has for all batches. */

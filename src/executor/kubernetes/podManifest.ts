@@ -1,11 +1,13 @@
 /** Builds the pods of a batch, which pass the pod security level `restricted`. Pure. */
 import { LONG_RUNNING, LONG_RUNNING_ENV } from '../../common/entries.ts';
 import type { SubmittedPods } from '../../config/submission.ts';
+import { proxyEnv, pythonAuthorities } from '../../kubernetes/install/outside/outbound.ts';
 import { batchLabels, batchName, NAMES, type ProgramSource } from '../../kubernetes/names.ts';
 import { spreadOf } from '../../kubernetes/placement.ts';
 import { PREPARE_SCRIPT, TOOLS_SCRIPT } from '../../kubernetes/programs/toolsBootstrap.ts';
 import {
   AUTHORITY_FILE,
+  BUNDLE_FILE,
   GRACE_VARIABLE,
   SECRETS_FILE,
   WORKER_BOOTSTRAP,
@@ -34,6 +36,7 @@ const FOLDERS = {
   socket: '/rollout/socket',
   work: '/rollout/work',
   scratch: '/rollout/scratch',
+  authorities: '/rollout/authorities',
 } as const;
 /** The folder of working directories in its volume. */
 const DIRECTORIES = 'rollouts';
@@ -43,6 +46,13 @@ const OWN_LIMIT = '4Gi';
 const TMP_LIMIT = '4Gi';
 const PROGRAMS_LIMIT = '256Mi';
 const SOCKET_LIMIT = '1Mi';
+
+/** How pods reach what is outside the cluster. */
+export interface PodOutbound {
+  readonly proxy?: { readonly url: string; readonly except: string };
+  /** Further certificate authorities (PEM), which the Secret has. */
+  readonly caBundle?: string;
+}
 
 export interface PodPlan {
   readonly batch: string;
@@ -56,6 +66,7 @@ export interface PodPlan {
   readonly programs?: ProgramSource | undefined;
   /** Whether the Secret has the authority by which workers know the server. */
   readonly tls?: boolean | undefined;
+  readonly outbound?: PodOutbound | undefined;
   /** Returns an image with its digest, if that is known. */
   readonly pinned?: ((image: string, pullPolicy: string | undefined) => string) | undefined;
 }
@@ -63,6 +74,8 @@ export interface PodPlan {
 export function podSpec(plan: PodPlan): Fields {
   const { batch, pods, image, pullPolicy, pinned = (named) => named, tls = false, programs = 'configmaps' } = plan;
   const { slots } = plan.sizing;
+  const { outbound = {} } = plan;
+  const bundle = outbound.caBundle !== undefined;
   const grace = pods.grace_seconds ?? GRACE_SECONDS;
   const sidecars = sidecarContainers(pods.sidecars ?? [], batch, pinned);
   const policy = pods.pull_policy ?? pullPolicy;
@@ -90,9 +103,15 @@ export function podSpec(plan: PodPlan): Fields {
     initContainers: [
       { ...base, ...prepareContainer(), resources: workerResources(pods, slots) },
       ...sidecars.containers,
-      { ...base, ...toolsContainer(), resources: toolResources(pods, slots) },
+      { ...base, ...toolsContainer(outbound), resources: toolResources(pods, slots) },
     ],
-    containers: [{ ...base, ...workerContainer(tls, programs, grace), resources: workerResources(pods, slots) }],
+    containers: [
+      {
+        ...base,
+        ...workerContainer(tls || bundle, programs, grace, outbound),
+        resources: workerResources(pods, slots),
+      },
+    ],
     volumes: [
       ...(programs === 'image' ? [] : [{ name: 'bootstrap', configMap: { name: batchName(batch) } }]),
       {
@@ -100,9 +119,21 @@ export function podSpec(plan: PodPlan): Fields {
         secret: {
           secretName: batchName(batch),
           defaultMode: SECRET_MODE,
-          items: [WORKER_FILE, SECRETS_FILE, ...(tls ? [AUTHORITY_FILE] : [])].map((key) => ({ key, path: key })),
+          items: [WORKER_FILE, SECRETS_FILE, ...(tls || bundle ? [AUTHORITY_FILE] : [])].map((key) => ({
+            key,
+            path: key,
+          })),
         },
       },
+      // Tools see nothing else of the Secret.
+      ...(bundle
+        ? [
+            {
+              name: 'authorities',
+              secret: { secretName: batchName(batch), items: [{ key: BUNDLE_FILE, path: BUNDLE_FILE }] },
+            },
+          ]
+        : []),
       scratch('own', OWN_LIMIT),
       scratch('tmp', TMP_LIMIT),
       scratch('programs', PROGRAMS_LIMIT),
@@ -125,7 +156,7 @@ function prepareContainer(): Fields {
   };
 }
 
-function workerContainer(tls: boolean, programs: ProgramSource, graceSeconds: number): Fields {
+function workerContainer(tls: boolean, programs: ProgramSource, graceSeconds: number, { proxy }: PodOutbound): Fields {
   return {
     name: WORKER,
     command: [
@@ -147,6 +178,7 @@ function workerContainer(tls: boolean, programs: ProgramSource, graceSeconds: nu
       ...Object.entries(LONG_RUNNING_ENV).map(([name, value]) => ({ name, value })),
       // Read when a process of Node.js starts; programs of tools do not get it.
       ...(tls ? [{ name: 'NODE_EXTRA_CA_CERTS', value: `${FOLDERS.config}/${AUTHORITY_FILE}` }] : []),
+      ...(proxy === undefined ? [] : proxyEnv(proxy.url, proxy.except)),
     ],
     securityContext: securityOf(USER),
     volumeMounts: [
@@ -161,7 +193,8 @@ function workerContainer(tls: boolean, programs: ProgramSource, graceSeconds: nu
   };
 }
 
-function toolsContainer(): Fields {
+function toolsContainer({ proxy, caBundle }: PodOutbound): Fields {
+  const file = `${FOLDERS.authorities}/${BUNDLE_FILE}`;
   return {
     name: TOOLS,
     restartPolicy: 'Always',
@@ -169,11 +202,16 @@ function toolsContainer(): Fields {
       ...['node', ...LONG_RUNNING, '--eval', TOOLS_SCRIPT],
       ...[FOLDERS.programs, `${FOLDERS.socket}/${SOCKET_FILE}`],
     ],
-    env: homeOf(FOLDERS.scratch),
+    env: [
+      ...homeOf(FOLDERS.scratch),
+      ...(proxy === undefined ? [] : proxyEnv(proxy.url, proxy.except)),
+      ...(caBundle === undefined ? [] : [{ name: 'NODE_EXTRA_CA_CERTS', value: file }, ...pythonAuthorities(file)]),
+    ],
     securityContext: securityOf(TOOLS_USER),
     volumeMounts: [
       { name: 'tools', mountPath: FOLDERS.scratch },
       { name: 'tools-tmp', mountPath: '/tmp' },
+      ...(caBundle === undefined ? [] : [{ name: 'authorities', mountPath: FOLDERS.authorities, readOnly: true }]),
       { name: 'programs', mountPath: FOLDERS.programs, readOnly: true },
       { name: 'socket', mountPath: FOLDERS.socket },
       // Not the whole volume, so that programs cannot replace the folder itself.

@@ -3,6 +3,7 @@
 export const DEFAULTS = {
   store: '',
   target: '',
+  kubeconfig: '',
   'launch.openPage': true,
   'launch.confirmAbove': 500,
   'launch.sandbox': 'on',
@@ -39,6 +40,15 @@ const TOPICS: readonly { readonly title: string; readonly settings: Partial<Reco
           'The target that this window uses: the name of a cluster or server that was added with *Rollout: Add ' +
           'Target…*. When empty or `local`, it is this machine, with the store below. A target in the settings of a ' +
           'workspace is used only after you allow it.',
+      },
+      kubeconfig: {
+        type: 'string',
+        // A kubeconfig can start programs, so a workspace must not choose it.
+        scope: 'machine',
+        markdownDescription:
+          'The kubeconfig file with the contexts of your clusters; several are separated as in `KUBECONFIG`. When ' +
+          'empty, `KUBECONFIG` is used, then `~/.kube/config`. In remote windows (SSH, Dev Containers, WSL), it is a ' +
+          'file of the remote machine.',
       },
       store: {
         type: 'string',

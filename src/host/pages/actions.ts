@@ -110,9 +110,15 @@ function linkTo(context: vscode.ExtensionContext, place: PagePlace): vscode.Uri 
   return vscode.Uri.from({ scheme: vscode.env.uriScheme, authority: context.extension.id, ...placeLink(place) });
 }
 
-/** Returns a read-only link for a browser on the server's machine. */
+/**
+ * Returns a read-only link for a browser on the user's machine. In remote windows, VS Code forwards the port there for as
+ * long as the window is open.
+ */
 async function browserLink(server: Pick<ServerLink, 'connection'>, place: PagePlace): Promise<string> {
-  return viewUrl((await server.connection()).readAddress(), place, false);
+  const address = (await server.connection()).readAddress();
+  if (vscode.env.remoteName === undefined) return viewUrl(address, place, false);
+  const outside = await vscode.env.asExternalUri(vscode.Uri.parse(address.url, true));
+  return viewUrl({ ...address, url: outside.toString(true).replace(/\/+$/, '') }, place, false);
 }
 
 /** Opens a file to the side of the page, unless it is already visible. */

@@ -2,6 +2,7 @@
 
 import type { Connection } from '../../client/connect.ts';
 import { nodeTransport } from '../../client/nodeTransport.ts';
+import { retryTransport } from '../../client/retryTransport.ts';
 import { wsSocket } from '../../client/subscribe.ts';
 import type { You } from '../../protocol/access.ts';
 import { Api } from '../../protocol/api.ts';
@@ -19,7 +20,7 @@ export interface ServerAddresses {
 /** Creates a connection that always uses the current address of the server. */
 export function connectionTo(address: () => ServerAddresses, reconnect: Connection['reconnect']): Connection {
   return {
-    api: new Api(nodeTransport(() => address().full)),
+    api: new Api(retryTransport(nodeTransport(() => address().full))),
     address: () => address().full,
     readAddress: () => address().readOnly(),
     reconnect,

@@ -16,6 +16,8 @@ export interface CliPorts {
   readonly sandbox?: () => string;
   /** Returns the variables with the tokens of the targets among the words. */
   readonly tokens?: (names: readonly string[]) => Promise<Readonly<Record<string, string>>>;
+  /** Variables for the command, besides those of this process. */
+  readonly environment?: () => Readonly<Record<string, string>>;
   /** false in Restricted Mode. */
   readonly trusted: () => boolean;
   readonly log: (text: string) => void;
@@ -120,6 +122,7 @@ async function start(
     env: {
       ...(tokens === undefined || Object.keys(tokens).length === 0 ? {} : { NODE_USE_SYSTEM_CA: '1' }),
       ...process.env,
+      ...ports.environment?.(),
       ...tokens,
       ...env,
       ROLLOUT_STORE: store,

@@ -5,6 +5,7 @@
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Connection, ConnectOptions } from '../../client/connect.ts';
+import { Drops } from '../../client/drops.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { abortable, sleep } from '../../common/abort.ts';
 import { Emitter, Observable } from '../../common/emitter.ts';
@@ -20,6 +21,9 @@ const RECONNECT_MS = 3_000;
 const RECONNECT_POLL_MS = 250;
 /** How often to retry an unreachable target. */
 const SLOW_POLL_MS = 5_000;
+const QUIET_MS = 3_000;
+/** How often the mark of an unstable connection is updated. */
+const MARK_MS = 10_000;
 
 /** A connection that may need to be closed, such as the port forward of a target. */
 export type ClosableConnection = Connection & { close?(): void };
@@ -39,6 +43,8 @@ export interface LinkPorts {
   readonly notice: (text: string) => void;
   /** How long to search for a lost server. */
   readonly reconnectMs?: number;
+  /** How long a target may be lost before that is shown. */
+  readonly quietMs?: number;
 }
 
 interface ConnectAttempt {
@@ -51,6 +57,9 @@ const CONNECTED: ServerState = { state: 'ok' };
 export class WindowServerLink implements ServerLink {
   readonly state = new Observable<ServerState>(CONNECTED);
   readonly you = new Observable<You | undefined>(undefined);
+  readonly unstable = new Observable<string | undefined>(undefined);
+  #drops = new Drops();
+  #marking: NodeJS.Timeout | undefined;
   readonly #ports: LinkPorts;
   readonly #connected = new Emitter<Connection>();
   readonly #serverChanged = new Emitter<undefined>();
@@ -113,6 +122,9 @@ export class WindowServerLink implements ServerLink {
   }
 
   #disconnect(): void {
+    clearTimeout(this.#marking);
+    this.#drops = new Drops();
+    this.unstable.set(undefined);
     this.#scope.abort();
     this.#scope = new AbortController();
     this.#connection?.close?.();
@@ -209,20 +221,31 @@ export class WindowServerLink implements ServerLink {
 
   #handleLoss(scope: AbortSignal): void {
     const { target } = this;
-    this.#connection?.close?.();
+    // A target that dropped the connection is probably still there; a local server is gone.
+    const kept = target === LOCAL ? undefined : this.#connection;
+    if (kept === undefined) this.#connection?.close?.();
     this.#connection = undefined;
     this.#socket = undefined;
     this.#ports.log('The connection to the server was lost');
-    const reconnecting = this.#reconnect(scope);
+    this.#markDrop();
+    const reconnecting = this.#reconnect(scope, kept);
     this.#reconnecting = reconnecting;
-    this.state.set({
+    const lost = {
       state: 'lost',
       text:
         target === LOCAL
           ? 'The rollout server does not respond. Reconnecting…'
           : `Target ${target} does not respond. Reconnecting…`,
-    });
+    } satisfies ServerState;
+    // Most connections are back in a moment, and callers wait.
+    const quiet = setTimeout(
+      () => {
+        if (this.#reconnecting === reconnecting && !scope.aborted) this.state.set(lost);
+      },
+      target === LOCAL ? 0 : (this.#ports.quietMs ?? QUIET_MS),
+    );
     void reconnecting.then((reason) => {
+      clearTimeout(quiet);
       if (scope.aborted) return;
       this.#reconnecting = undefined;
       if (this.#connection !== undefined) return;
@@ -239,8 +262,35 @@ export class WindowServerLink implements ServerLink {
     return this.#ports.reconnectMs ?? RECONNECT_MS;
   }
 
-  /** Returns the reason for giving up. */
-  async #reconnect(scope: AbortSignal): Promise<string | undefined> {
+  /** Marks a target whose connection drops again and again, until it is stable for a while. */
+  #markDrop(): void {
+    if (this.target === LOCAL) return;
+    this.#drops.add();
+    clearTimeout(this.#marking);
+    if (this.#drops.text === undefined) return;
+    const update = (): void => {
+      const { text } = this.#drops;
+      this.unstable.set(text);
+      if (text === undefined) return;
+      this.#marking = setTimeout(update, MARK_MS);
+      this.#marking.unref();
+    };
+    update();
+  }
+
+  /** Returns the reason for giving up. `kept`: a connection that may work again. */
+  async #reconnect(scope: AbortSignal, kept: ClosableConnection | undefined): Promise<string | undefined> {
+    if (kept !== undefined) {
+      try {
+        await kept.reconnect(scope);
+        this.#adopt(kept, await import('./liveConnection.ts'), scope);
+        return undefined;
+      } catch (error) {
+        kept.close?.();
+        if (!StudioError.is(error, 'unavailable') && !StudioError.is(error, 'cancelled'))
+          this.#ports.log(errorText(error));
+      }
+    }
     const deadline = performance.now() + this.#reconnectMs;
     for (;;) {
       const isLate = performance.now() >= deadline;

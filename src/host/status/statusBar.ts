@@ -62,6 +62,7 @@ function createTargetItem({ server }: Services, batches: HostBatchList, targets:
       targets: targets.list.value,
       current: server.target,
       state: server.state.value,
+      unstable: server.unstable?.value,
       product,
       batches: batches.rows.value,
     });
@@ -96,6 +97,7 @@ function createTargetItem({ server }: Services, batches: HostBatchList, targets:
     targets.list.changed(show),
     batches.rows.changed(show),
     server.state.changed(show),
+    ...(server.unstable === undefined ? [] : [server.unstable.changed(show)]),
     server.serverChanged(clear),
     server.connected(query),
   ];

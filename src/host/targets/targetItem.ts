@@ -17,6 +17,8 @@ export interface TargetItemInput {
   /** Name of the window's target. */
   readonly current: string;
   readonly state: ServerState;
+  /** How often its connection dropped lately, if that is often. */
+  readonly unstable?: string | undefined;
   /** Product of its server; undefined while not connected. */
   readonly product: string | undefined;
   readonly batches: readonly BatchRow[];
@@ -25,7 +27,14 @@ export interface TargetItemInput {
 const MAX_BATCHES = 10;
 
 /** Returns undefined if there are no targets besides this machine. */
-export function targetItem({ targets, current, state, product, batches }: TargetItemInput): TargetItem | undefined {
+export function targetItem({
+  targets,
+  current,
+  state,
+  unstable,
+  product,
+  batches,
+}: TargetItemInput): TargetItem | undefined {
   if (targets.length === 0 && current === LOCAL) return undefined;
   const target = targets.find(({ name }) => name === current);
   const icon =
@@ -48,10 +57,17 @@ export function targetItem({ targets, current, state, product, batches }: Target
           ...(live.length > MAX_BATCHES ? [`and ${live.length - MAX_BATCHES} more`] : []),
         ];
   return {
-    text: `$(${icon}) ${current}`,
-    tooltip: [`Target ${current}: ${place}`, server, ...running, 'Click to select another target.'].join('\n'),
+    text: `$(${icon}) ${current}${unstable === undefined ? '' : ' $(pulse)'}`,
+    tooltip: [
+      `Target ${current}: ${place}`,
+      server,
+      ...(unstable === undefined ? [] : [unstable]),
+      ...running,
+      'Click to select another target.',
+    ].join('\n'),
     label:
-      `Rollout target ${current}, ${state.state === 'ok' ? `${live.length} running` : 'not connected'}; ` +
+      `Rollout target ${current}, ${state.state === 'ok' ? `${live.length} running` : 'not connected'}` +
+      `${unstable === undefined ? '' : `, ${unstable.toLowerCase()}`}; ` +
       'select another target',
   };
 }

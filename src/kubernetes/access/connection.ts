@@ -15,6 +15,10 @@ import http from 'node:http';
 import https from 'node:https';
 import type { Configuration, KubeConfig, RequestContext, ResponseContext } from '@kubernetes/client-node';
 import { StudioError } from '../../common/errors.ts';
+import { proxyFor, trustedContext, trustSystemAfter, trustsSystem } from '../../net/outbound.ts';
+import { ProxyHttpAgent, ProxyHttpsAgent } from '../../net/proxyAgent.ts';
+import { proxyUrl } from '../../net/proxyRules.ts';
+import { forgetCredential, pluginCredential, pluginOf } from './execPlugin.ts';
 import { connectionError, credentialError } from './kubeErrors.ts';
 import type * as Library from './library.ts';
 import { readText } from './responseText.ts';
@@ -105,9 +109,12 @@ export class Connection {
   }
 
   /** Returns the address and the credentials for a WebSocket at `path`; `reload`: reloads the credentials. */
-  async socket(path: string, reload = false): Promise<{ url: string; credentials: Credentials }> {
-    if (reload) this.#config = await this.#load();
-    return { url: `${this.server.replace(/^http/, 'ws')}${path}`, credentials: await this.#credentials() };
+  async socket(
+    path: string,
+    { reload = false, signal }: { readonly reload?: boolean; readonly signal?: AbortSignal } = {},
+  ): Promise<{ url: string; credentials: Credentials }> {
+    if (reload) await this.#reload();
+    return { url: `${this.server.replace(/^http/, 'ws')}${path}`, credentials: await this.#credentials(signal) };
   }
 
   /**
@@ -115,7 +122,7 @@ export class Connection {
    * again.
    */
   async credential(reload = false): Promise<UserCredential> {
-    if (reload) this.#config = await this.#load();
+    if (reload) await this.#reload();
     const { headers, cert, key, passphrase } = await this.#credentials();
     const names = Object.keys(headers);
     const valueOf = (name: string): string | undefined => {
@@ -169,6 +176,7 @@ export class Connection {
     url: URL,
     options: RequestOptions & RequestContent,
   ): Promise<{ readonly status: number; readonly text: string; readonly headers: Record<string, string> }> {
+    await this.#runPlugin(options.signal);
     const timeout = AbortSignal.timeout(options.timeoutMs ?? REQUEST_MS);
     const signal = options.signal === undefined ? timeout : AbortSignal.any([options.signal, timeout]);
     const { status, body } = await this.#open(method, url, { ...options, signal });
@@ -185,13 +193,15 @@ export class Connection {
 
   /** Sends a request. If the API server rejects the credentials, reloads them and sends it again. */
   async #open(method: string, url: URL, options: RequestOptions & RequestContent): Promise<OpenResponse> {
+    const trusted = trustsSystem();
     try {
       const answer = await this.#retryReused(method, url, options);
       if (answer.status !== 401) return answer;
       answer.body.resume();
-      this.#config = await this.#load();
+      await this.#reload();
       return await this.#requestOnce(method, url, options);
     } catch (error) {
+      if (trustSystemAfter(error, trusted)) return await this.#open(method, url, options);
       throw await this.failure(error, options.signal);
     }
   }
@@ -209,7 +219,7 @@ export class Connection {
   }
 
   async #requestOnce(method: string, url: URL, options: RequestOptions & RequestContent): Promise<OpenResponse> {
-    const credentials = await this.#credentials();
+    const credentials = await this.#credentials(options.signal);
     options.signal?.throwIfAborted();
     const body = options.body === undefined ? undefined : Buffer.from(options.body);
     const headers: http.OutgoingHttpHeaders = { accept: 'application/json', ...lowerCase(options.headers) };
@@ -231,34 +241,76 @@ export class Connection {
     });
   }
 
+  /** Runs the plug-in of the kubeconfig before the time of a request begins: it may wait for a person. */
+  async #runPlugin(signal: AbortSignal | undefined): Promise<void> {
+    if (pluginOf(this.#config) === undefined) return;
+    try {
+      await this.#credentials(signal);
+    } catch (error) {
+      throw await this.failure(error, signal);
+    }
+  }
+
+  /** Reads the kubeconfig again, and runs its plug-in again: the cluster did not accept the credential. */
+  async #reload(): Promise<void> {
+    const exec = pluginOf(this.#config);
+    if (exec !== undefined) forgetCredential({ exec, cluster: this.#config.getCurrentCluster() });
+    this.#config = await this.#load();
+  }
+
   /** If one connection went silent, the idle ones are dead too. */
   #dropIdle(): void {
     for (const sockets of Object.values(this.#cached?.agent.freeSockets ?? {}))
       for (const socket of sockets ?? []) socket.destroy();
   }
 
-  async #credentials(): Promise<Credentials> {
+  async #credentials(signal?: AbortSignal): Promise<Credentials> {
     const config = this.#config;
     const credentials: Credentials = { headers: {} };
+    const exec = pluginOf(config);
     try {
       await withTimeout(config.applyToHTTPSOptions(credentials), CREDENTIALS_MS);
+      if (exec !== undefined) {
+        const call = { exec, cluster: config.getCurrentCluster(), context: this.context, signal };
+        const { token, cert, key } = await pluginCredential(call);
+        if (token !== undefined) credentials.headers['Authorization'] = `Bearer ${token}`;
+        if (cert !== undefined) Object.assign(credentials, { cert, key });
+      }
     } catch (error) {
-      throw credentialError(error, config.getCurrentUser()?.exec as unknown, this.context);
+      if (StudioError.is(error) || signal?.aborted === true) throw error;
+      throw credentialError(error, exec, this.context);
     }
-    // The library's agent supports proxies; without a proxy, ours keeps connections and notices new certificates.
-    if (config.getCurrentCluster()?.proxyUrl === undefined) credentials.agent = this.#agentFor(credentials);
+    // The library's agent supports SOCKS; ours keeps connections, notices new certificates, and knows the environment.
+    const proxy = config.getCurrentCluster()?.proxyUrl;
+    if (proxy?.startsWith('socks') !== true) credentials.agent = this.#agentFor(credentials, proxy);
     return credentials;
   }
 
-  #agentFor({ ca, cert, key, servername, rejectUnauthorized }: Credentials): http.Agent {
-    const credentials = [ca, cert, key, servername].map(String).join('\n');
+  /** `configured`: the proxy in the kubeconfig. */
+  #agentFor(
+    { ca, cert, key, servername, rejectUnauthorized }: Credentials,
+    configured: string | undefined,
+  ): http.Agent {
+    const server = new URL(this.server);
+    const proxy = configured === undefined ? proxyFor(server) : proxyUrl(configured);
+    const credentials = [ca, cert, key, servername, proxy?.href, trustsSystem()].map(String).join('\n');
     if (this.#cached?.credentials !== credentials) {
       this.#cached?.agent.destroy();
       const tls = Object.entries({ ca, cert, key, servername, rejectUnauthorized });
-      const options = Object.fromEntries(tls.filter(([, value]) => value !== undefined));
-      const agent = this.server.startsWith('http:')
-        ? new http.Agent(KEEP_ALIVE)
-        : new https.Agent({ ...KEEP_ALIVE, ...options });
+      const options: https.AgentOptions = Object.fromEntries(tls.filter(([, value]) => value !== undefined));
+      // As kubectl does, if the kubeconfig names no authority.
+      const secureContext =
+        ca === undefined && rejectUnauthorized !== false && server.protocol === 'https:'
+          ? trustedContext({ ...(cert === undefined ? {} : { cert }), ...(key === undefined ? {} : { key }) })
+          : undefined;
+      const agent =
+        server.protocol === 'http:'
+          ? new ProxyHttpAgent(() => proxy, KEEP_ALIVE)
+          : new ProxyHttpsAgent(() => proxy, {
+              ...KEEP_ALIVE,
+              ...options,
+              ...(secureContext === undefined ? {} : { secureContext }),
+            });
       this.#cached = { agent, credentials };
     }
     return this.#cached.agent;
@@ -267,11 +319,14 @@ export class Connection {
   /** Returns the API server's clock if its certificate is not accepted, by a request without credentials. */
   async #serverTime(): Promise<number | undefined> {
     if (!this.server.startsWith('https:')) return undefined;
+    const configured = this.#config.getCurrentCluster()?.proxyUrl;
+    if (configured?.startsWith('socks') === true) return undefined;
+    const proxy = configured === undefined ? proxyFor(new URL(this.server)) : proxyUrl(configured);
     return new Promise((resolve) => {
       const request = https.request(`${this.server}/version`, {
         method: 'HEAD',
         rejectUnauthorized: false,
-        agent: false,
+        agent: proxy === undefined ? false : new ProxyHttpsAgent(() => proxy),
         timeout: 5_000,
       });
       request.once('response', (response) => {

@@ -1,9 +1,10 @@
 /** Finds kubeconfig files, lists their contexts, and loads one of them. */
 import { readFile } from 'node:fs/promises';
-import { homedir } from 'node:os';
 import path from 'node:path';
 import type { KubeConfig } from '@kubernetes/client-node';
 import { StudioError } from '../../common/errors.ts';
+import { detachPlugin, pluginExtensions, withAbsoluteCommand } from './execPlugin.ts';
+import { kubeconfigFiles, noKubeconfig } from './kubeconfigFiles.ts';
 
 /** How users refer to a cluster. */
 export interface ClusterRef {
@@ -64,6 +65,7 @@ export async function loadContext(ref: ClusterRef): Promise<KubeConfig> {
     );
   }
   config.setCurrentContext(name);
+  detachPlugin(config);
   return config;
 }
 
@@ -109,22 +111,25 @@ async function loadKubeconfig(kubeconfig: string | undefined): Promise<KubeConfi
         { hint: 'Check whether `kubectl config view` can read it.' },
       );
     }
-    all.clusters.push(...one.clusters.filter((cluster) => all.getCluster(cluster.name) === null).map(withPlainHttp));
-    all.users.push(...one.users.filter((user) => all.getUser(user.name) === null));
+    const extensions = pluginExtensions(text);
+    all.clusters.push(
+      ...one.clusters
+        .filter((cluster) => all.getCluster(cluster.name) === null)
+        .map(withPlainHttp)
+        .map((cluster) => {
+          const extension = extensions.get(cluster.name);
+          return extension === undefined ? cluster : { ...cluster, extension };
+        }),
+    );
+    const folder = path.dirname(path.resolve(file));
+    const users = one.users.filter((user) => all.getUser(user.name) === null);
+    all.users.push(...users.map((user) => withAbsoluteCommand(user, folder)));
     all.contexts.push(...one.contexts.filter((context) => all.getContextObject(context.name) === null));
     const current = currentOf(one);
     if (currentOf(all) === undefined && current !== undefined) all.setCurrentContext(current);
   }
   if (found === 0) {
-    throw new StudioError(
-      'config',
-      `No kubeconfig found: ${files.join(', ')} ${files.length === 1 ? 'does' : 'do'} not exist.`,
-      {
-        hint:
-          'Get one from your cluster (most providers have a command for it), or name it with --kubeconfig or ' +
-          'KUBECONFIG.',
-      },
-    );
+    throw noKubeconfig(files);
   }
   return all;
 }
@@ -132,13 +137,6 @@ async function loadKubeconfig(kubeconfig: string | undefined): Promise<KubeConfi
 /** Returns the current context; the library's types hide that there may be none. */
 function currentOf(config: KubeConfig): string | undefined {
   return config.getCurrentContext();
-}
-
-/** Returns the files of the kubeconfig, whether or not they exist. */
-function kubeconfigFiles(kubeconfig?: string): string[] {
-  if (kubeconfig !== undefined) return [kubeconfig];
-  const named = (process.env['KUBECONFIG'] ?? '').split(path.delimiter).filter((file) => file !== '');
-  return named.length > 0 ? named : [path.join(homedir(), '.kube', 'config')];
 }
 
 /** Lets the library accept `http:` addresses (`kubectl proxy`, tests), which it refuses unless TLS is skipped. */

@@ -25,6 +25,7 @@ export const KINDS = {
   ReplicaSet: kind('apps/v1', 'replicasets'),
   Job: kind('batch/v1', 'jobs'),
   EndpointSlice: kind('discovery.k8s.io/v1', 'endpointslices'),
+  Ingress: kind('networking.k8s.io/v1', 'ingresses'),
   NetworkPolicy: kind('networking.k8s.io/v1', 'networkpolicies'),
   PodDisruptionBudget: kind('policy/v1', 'poddisruptionbudgets'),
   PriorityClass: kind('scheduling.k8s.io/v1', 'priorityclasses', false),
@@ -33,6 +34,11 @@ export const KINDS = {
   RoleBinding: kind('rbac.authorization.k8s.io/v1', 'rolebindings'),
   ClusterRoleBinding: kind('rbac.authorization.k8s.io/v1', 'clusterrolebindings', false),
   ValidatingAdmissionPolicy: kind('admissionregistration.k8s.io/v1', 'validatingadmissionpolicies', false),
+  HorizontalPodAutoscaler: kind('autoscaling/v2', 'horizontalpodautoscalers'),
+  ScaledObject: kind('keda.sh/v1alpha1', 'scaledobjects'),
+  Gateway: kind('gateway.networking.k8s.io/v1', 'gateways'),
+  HTTPRoute: kind('gateway.networking.k8s.io/v1', 'httproutes'),
+  BackendTLSPolicy: kind('gateway.networking.k8s.io/v1', 'backendtlspolicies'),
   ValidatingAdmissionPolicyBinding: kind('admissionregistration.k8s.io/v1', 'validatingadmissionpolicybindings', false),
 } as const satisfies Record<string, KindInfo>;
 

@@ -10,6 +10,7 @@ import type {
   V1ConfigMap,
   V1Deployment,
   V1EndpointSlice,
+  V1Ingress,
   V1Job,
   V1LimitRange,
   V1Namespace,
@@ -32,9 +33,17 @@ import type {
   V1StorageClass,
   V1ValidatingAdmissionPolicy,
   V1ValidatingAdmissionPolicyBinding,
+  V2HorizontalPodAutoscaler,
 } from '@kubernetes/client-node';
 import { StudioError } from '../../common/errors.ts';
 import { isKind, KINDS, type Kind } from './kinds.ts';
+
+/** An object of a custom resource. Whoever reads its fields parses them. */
+interface CustomObject {
+  metadata?: V1ObjectMeta;
+  spec?: unknown;
+  status?: unknown;
+}
 
 /** The library's model of each kind. */
 interface Models {
@@ -58,7 +67,15 @@ interface Models {
     endpoints?: V1EndpointSlice['endpoints'] | null | undefined;
     ports?: V1EndpointSlice['ports'] | null | undefined;
   };
+  Ingress: V1Ingress;
   NetworkPolicy: V1NetworkPolicy;
+  /** The library has no models of the Gateway API. */
+  Gateway: CustomObject;
+  HTTPRoute: CustomObject;
+  BackendTLSPolicy: CustomObject;
+  HorizontalPodAutoscaler: V2HorizontalPodAutoscaler;
+  /** Of KEDA. */
+  ScaledObject: CustomObject;
   PodDisruptionBudget: V1PodDisruptionBudget;
   PriorityClass: V1PriorityClass;
   StorageClass: V1StorageClass;

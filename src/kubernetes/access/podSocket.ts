@@ -50,7 +50,7 @@ async function handshake(
   reload: boolean,
 ): Promise<WebSocket | StudioError> {
   const path = `/api/v1/namespaces/${cluster.namespace}/pods/${pod}/portforward?ports=${String(port)}`;
-  const { url, credentials } = await cluster.connection.socket(path, reload);
+  const { url, credentials } = await cluster.connection.socket(path, { reload, signal });
   if (signal.aborted) return cluster.connection.failure(signal.reason, signal);
   const { headers, agent, auth, ca, cert, key, servername, rejectUnauthorized } = credentials;
   const options = Object.fromEntries(

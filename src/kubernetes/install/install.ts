@@ -22,6 +22,7 @@ import { podSecurityLabels } from '../security/podSecurity.ts';
 import { type ClusterPart, clusterPart } from './clusterPart.ts';
 import { manifests } from './manifests/all.ts';
 import { type InstallOptions, podSecurityLevel } from './options.ts';
+import { OPTIONAL_KINDS, outsideNotes, ownOf } from './outside/kinds.ts';
 import { waitUntilReady } from './ready.ts';
 import { ensureSecrets, requireSecrets, secretsOf } from './secrets.ts';
 
@@ -58,7 +59,10 @@ interface InstallCall {
 }
 
 /** Kinds of which an upgrade removes obsolete objects. Claims are not among them: they hold data. */
-const PRUNED: readonly Kind[] = ['Deployment', 'Service', 'ConfigMap', 'NetworkPolicy', 'PodDisruptionBudget'];
+const PRUNED: readonly Kind[] = [
+  ...(['Deployment', 'Service', 'ConfigMap', 'NetworkPolicy', 'PodDisruptionBudget'] as const),
+  ...OPTIONAL_KINDS,
+];
 
 /** Packs everything of this installation that pods run. */
 export async function serverArchive(): Promise<Archive> {
@@ -105,6 +109,7 @@ export async function install(cluster: Cluster, call: InstallCall, notice: Insta
     }
   }
   for (const [part, error] of refused) notice.note(part === 'admission' ? admissionNote(error) : identityNote(error));
+  for (const note of outsideNotes(options)) notice.note(note);
   if (!dryRun && call.timeoutMs > 0) {
     await waitUntilReady(cluster, { timeoutMs: call.timeoutMs, signal, note: notice.note });
     await noteImage(cluster, options.image, signal, notice);
@@ -248,10 +253,7 @@ async function prune(
   keep.add(`ConfigMap ${NAMES.authority}`);
   for (const component of ['server', 'vllm'] satisfies Component[]) {
     for (const kind of PRUNED) {
-      for (const before of await cluster.list(kind, {
-        labels: selector(labels(component)),
-        signal: call.signal,
-      })) {
+      for (const before of await ownOf(cluster, kind, selector(labels(component)), call.signal)) {
         const { metadata } = before;
         if (keep.has(`${kind} ${metadata.name}`)) continue;
         if (call.dryRun || (await cluster.remove(kind, metadata.name, { signal: call.signal })))

@@ -7,6 +7,7 @@ import { retentionFile } from '../../config/schema/retentionFile.ts';
 import { PROGRAM_SOURCES, SERVER_PORT, TLS_PORT } from '../names.ts';
 import { parseAllowed } from '../network/peers.ts';
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from '../security/podSecurity.ts';
+import { gatewayOptions, identityOptions, ingressOptions, outboundOptions } from './outside/options.ts';
 import { parseStorage } from './storage.ts';
 
 const quantity = z.string().regex(/^\d+(\.\d+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$/, 'an amount like 20Gi');
@@ -61,6 +62,15 @@ const vllmOptions = z.object({
   apiKeySecret: secretName.optional(),
   /** LoRA adapters, each with its name: `NAME=PATH`, where PATH is on the hub, or a folder in the image or cache. */
   loras: z.array(z.string().regex(/^[\w.-]+=\S+$/, 'an adapter like NAME=PATH')).default([]),
+  /** Secret with the credentials for weights in S3: keys `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`. */
+  s3Secret: secretName.optional(),
+  /** What adds and removes replicas by the requests that wait, up to `maxReplicas`; `replicas` is then the minimum. */
+  autoscale: z.enum(['keda', 'hpa'], 'expected keda or hpa').optional(),
+  maxReplicas: oneOrMore.optional(),
+  /** Address of the Prometheus that KEDA asks. */
+  prometheus: z
+    .url({ protocol: /^https?$/, error: 'expected an address like http://prometheus.monitoring:9090' })
+    .optional(),
   /** How an upgrade replaces replicas: each in its place, or with a further one, which needs GPUs to spare. */
   upgrade: z.enum(['in_place', 'surge']).default('in_place'),
   /** Further arguments of `vllm serve`. */
@@ -101,6 +111,12 @@ export const installOptions = z.object({
   /** What all pods may reach beyond what they need, and who may reach the server; see `network/peers.ts`. */
   allowEgress: z.array(allowed).default([]),
   allowIngress: z.array(allowed).default([]),
+  /** How the server is reached from outside its cluster. */
+  ingress: ingressOptions.optional(),
+  gateway: gatewayOptions.optional(),
+  /** The proxy in front of the server that says who users are. */
+  identity: identityOptions.optional(),
+  ...outboundOptions,
   /** Pod security level of a namespace that install creates. Default: the strictest that the storage allows. */
   podSecurity: z.enum(POD_SECURITY_LEVELS).optional(),
   /** Settings of the pods of server, workers, and vLLM, as in their file (`config/schema/placement.ts`). */
@@ -137,6 +153,7 @@ export function resolveOptions(input: InstallInput, installed?: InstallOptions):
   if (options.replicas > 1 && parseStorage(options.storage).kind !== 'postgres') {
     throw new StudioError('usage', 'Several servers need one database: use --replicas with --storage postgres:SECRET.');
   }
+  checkAutoscale(options.vllm);
   if (usesNodeFolder(options) && options.podSecurity !== undefined && options.podSecurity !== 'privileged') {
     throw new StudioError(
       'usage',
@@ -152,6 +169,21 @@ export function resolveOptions(input: InstallInput, installed?: InstallOptions):
     );
   }
   return options;
+}
+
+/** Throws StudioError `usage` for options that do not fit each other. */
+function checkAutoscale(vllm: VllmOptions | undefined): void {
+  if (vllm?.autoscale === undefined) return;
+  if (vllm.maxReplicas === undefined || vllm.maxReplicas <= vllm.replicas)
+    throw new StudioError(
+      'usage',
+      `--vllm-autoscale requires --vllm-max-replicas above ${vllm.replicas}, the minimum.`,
+    );
+  if (vllm.autoscale === 'keda' && vllm.prometheus === undefined)
+    throw new StudioError(
+      'usage',
+      '--vllm-autoscale keda requires --vllm-prometheus URL, which has the metrics of vLLM.',
+    );
 }
 
 /** Returns the pod security level that a namespace created for the installation enforces. */

@@ -7,6 +7,7 @@ import type { KubeObject } from '../access/objects.ts';
 import { CLIENT_AUTHORITY, CREATED_ANNOTATION, identityBinding, NAMES, OURS } from '../names.ts';
 import type { InstallNotice } from './install.ts';
 import { admissionNames } from './manifests/admission.ts';
+import { OPTIONAL_KINDS, ownOf } from './outside/kinds.ts';
 import { parseStorage, type Storage } from './storage.ts';
 import { installedOptions } from './stored.ts';
 
@@ -21,7 +22,17 @@ const STEPS: readonly (readonly Kind[])[] = [
   ['Deployment'],
   ['Job'],
   ['Pod'],
-  ['Service', 'NetworkPolicy', 'PodDisruptionBudget', 'ConfigMap', 'Secret', 'RoleBinding', 'Role', 'ServiceAccount'],
+  [
+    ...OPTIONAL_KINDS,
+    'Service',
+    'NetworkPolicy',
+    'PodDisruptionBudget',
+    'ConfigMap',
+    'Secret',
+    'RoleBinding',
+    'Role',
+    'ServiceAccount',
+  ],
 ];
 /** These are removed only after the objects that they created. */
 const OWNERS: ReadonlySet<Kind> = new Set(['Deployment', 'Job']);
@@ -153,7 +164,7 @@ function remainingText(kind: Kind, [first, ...more]: readonly KubeObject[]): str
 }
 
 async function ownObjects(cluster: Cluster, kind: Kind, signal: AbortSignal): Promise<KubeObject[]> {
-  return await cluster.list(kind, { labels: OURS, signal });
+  return await ownOf(cluster, kind, OURS, signal);
 }
 
 /** Removes the namespace if install created it and nothing is left in it; returns whether it did. */

@@ -15,6 +15,8 @@ export const WORKER_FILE = 'worker.json';
 export const SECRETS_FILE = 'secrets.json';
 /** The authority by which Node.js knows the server, if it has one. */
 export const AUTHORITY_FILE = 'ca.crt';
+/** Further authorities, for programs of tools. */
+export const BUNDLE_FILE = 'ca-bundle.crt';
 
 /** Variable with the seconds that the pod has to end. Pods of older Jobs lack it. */
 export const GRACE_VARIABLE = 'POD_GRACE_SECONDS';

@@ -6,6 +6,7 @@
 
 import type { Dispatcher } from 'undici';
 import { Agent } from 'undici';
+import { connectOptions } from '../../net/undiciConnector.ts';
 
 /** A body that is being received. Chunks that arrive before `pipe` are buffered. */
 export interface IncomingBody {
@@ -84,7 +85,7 @@ export class Transport {
       keepAliveTimeout: 4_000,
       headersTimeout: options.headersTimeoutMs ?? 1_800_000,
       bodyTimeout: options.bodyTimeoutMs ?? SILENCE_MS,
-      connect: { timeout: 10_000 },
+      connect: connectOptions(10_000),
     });
   }
 

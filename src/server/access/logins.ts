@@ -59,6 +59,8 @@ export class Logins {
   readonly #options: LoginsOptions;
   readonly #now: () => number;
   readonly #known = new Map<string, UserRights>();
+  /** The first questions about users whom a proxy named, by user. */
+  readonly #first = new Map<string, Promise<void>>();
   #open = 0;
 
   constructor(options: LoginsOptions) {
@@ -112,6 +114,34 @@ export class Logins {
       rights: [...rights],
       expires_in_ms: SESSION_MS,
     };
+  }
+
+  /** Returns a user whom a proxy named, with what it may do now. Throws `unavailable` while the cluster does not answer. */
+  async proxied(user: ClusterUser): Promise<ClientIdentity> {
+    const { reviewer, log } = this.#options;
+    if (reviewer === undefined)
+      throw new StudioError('unsupported', 'This server is not in a cluster whose users have rights.');
+    const key = keyOf(user);
+    if (!this.#known.has(key)) {
+      let first = this.#first.get(key);
+      if (first === undefined) {
+        first = reviewer
+          .rights(user, AbortSignal.timeout(REVIEW_MS))
+          .then((rights) => {
+            log(`${user.user} came through the proxy`);
+            this.#keep(key, { rights: new Set(rights), next: this.#now() + RIGHTS_MS, asking: undefined });
+          })
+          .catch((error: unknown) => {
+            throw StudioError.is(error, 'forbidden') ? mayNotAsk(error) : error;
+          })
+          .finally(() => this.#first.delete(key));
+        this.#first.set(key, first);
+      }
+      await first;
+    }
+    const session = { ...user, namespace: reviewer.namespace, rights: [], until: this.#now() + SESSION_MS };
+    const { rights } = await this.identity(session);
+    return { kind: 'client', rights, session: { ...session, rights: sortedRights(rights) } };
   }
 
   /** Returns the caller with what it may do now. */

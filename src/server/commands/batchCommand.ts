@@ -15,6 +15,7 @@ import {
 } from '../../protocol/commands.ts';
 import { cancelGroupArgs } from '../../protocol/groups.ts';
 import type { Shared } from '../../store/accessStore.ts';
+import type { Store } from '../../store/store.ts';
 import { recordOf } from '../batches/create.ts';
 import { labelRollout } from '../batches/labels.ts';
 import { rescoreBatch } from '../batches/rescore.ts';
@@ -34,10 +35,24 @@ const cancelArgs = z.object({ reason: z.string().max(1000).optional() });
  */
 const valueArgs = z.object({ secrets: z.record(z.string(), z.string()).optional() });
 
+/** Commands that are being applied, by their IDs: a client whose connection was cut sends its command again. */
+const running = new WeakMap<Store, Map<string, Promise<CommandReply>>>();
+
 /** Applies a command to a batch. Idempotent by the command's ID. */
 export async function commandBatch(services: Services, batch: string, request: BatchCommand): Promise<CommandReply> {
-  const { store, secrets, caller } = services;
   await recordOf(services, batch);
+  const applying = running.get(services.store) ?? new Map<string, Promise<CommandReply>>();
+  running.set(services.store, applying);
+  const key = JSON.stringify([batch, request.verb, request.command]);
+  const same = applying.get(key);
+  if (same !== undefined) return await same;
+  const reply = applyOnce(services, batch, request).finally(() => applying.delete(key));
+  applying.set(key, reply);
+  return await reply;
+}
+
+async function applyOnce(services: Services, batch: string, request: BatchCommand): Promise<CommandReply> {
+  const { store, secrets, caller } = services;
   const existing = await store.command(request.command);
   if (existing?.result !== undefined) return replyOf(existing.result);
   const { recordedArgs, apply } = plan(services, batch, request);

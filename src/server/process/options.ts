@@ -6,6 +6,7 @@ import { type RetentionFile, retentionFile } from '../../config/schema/retention
 import { type SharesFile, sharesFile } from '../../config/schema/sharesFile.ts';
 import { LOOPBACK } from '../access/origins.ts';
 import { LOG_FORMATS, type LogFormat } from '../log.ts';
+import type { ProxyIdentityFiles } from './proxyIdentity.ts';
 
 export interface ServerOptions {
   /** A folder, or `postgres://…`. */
@@ -26,6 +27,10 @@ export interface ServerOptions {
   readonly authority: string | undefined;
   /** Port for TLS, if there is an authority. */
   readonly tlsPort: number;
+  /** The oldest version of TLS on that port. Gateways may not support the newest one. */
+  readonly tlsMin: '1.2' | '1.3';
+  /** The proxy that says who users are. */
+  readonly identity: ProxyIdentityFiles | undefined;
   /** Origins to advertise while there is no authority. */
   readonly advertisePlain: readonly string[];
   /** Folder with the client tokens in the files `full` and `read`. undefined: new tokens at each start. */
@@ -70,6 +75,8 @@ export function parseOptions(
     advertise: origins(values.advertise),
     authority: values.authority,
     tlsPort: whole('tls-port', values['tls-port'], 65_535),
+    tlsMin: oneOf('tls-min', ['1.2', '1.3'], values['tls-min']),
+    identity: identity(values),
     advertisePlain: origins(values['advertise-plain']),
     tokens: values.tokens,
     allowHosts: values['allow-host'].map((name) => name.toLowerCase()),
@@ -97,6 +104,11 @@ function read(argv: readonly string[]) {
         advertise: { type: 'string', multiple: true, default: [] },
         authority: { type: 'string' },
         'tls-port': { type: 'string', default: '0' },
+        'tls-min': { type: 'string', default: '1.3' },
+        'identity-headers': { type: 'string' },
+        'identity-ca': { type: 'string' },
+        'identity-name': { type: 'string', multiple: true, default: [] },
+        'identity-secret': { type: 'string' },
         'advertise-plain': { type: 'string', multiple: true, default: [] },
         tokens: { type: 'string' },
         'allow-host': { type: 'string', multiple: true, default: [] },
@@ -111,6 +123,40 @@ function read(argv: readonly string[]) {
   } catch (error) {
     throw wrong(errorText(error));
   }
+}
+
+/** Reads which headers name users, and what proves that a proxy sent them. */
+function identity(values: ReturnType<typeof read>): ProxyIdentityFiles | undefined {
+  const { 'identity-ca': ca, 'identity-name': names, 'identity-secret': secret } = values;
+  const text = values['identity-headers'];
+  if (text === undefined) {
+    if (ca === undefined && secret === undefined) return undefined;
+    throw wrong('--identity-ca and --identity-secret require --identity-headers.');
+  }
+  const fields = new Map(
+    text.split(',').map((part) => [part.split('=', 1)[0] ?? '', part.slice(part.indexOf('=') + 1)]),
+  );
+  const [user, groups] = [fields.get('user'), fields.get('groups')];
+  const known = ['user', 'groups', 'user-prefix', 'groups-prefix'];
+  if (user === undefined || ![user, groups ?? user].every((name) => /^[A-Za-z0-9-]+$/.test(name)))
+    throw wrong(`--identity-headers must be user=HEADER[,groups=HEADER], not “${text}”.`);
+  const unknown = [...fields.keys()].find((name) => !known.includes(name));
+  if (unknown !== undefined) throw wrong(`--identity-headers has no field “${unknown}”.`);
+  if (values.executor !== 'kubernetes')
+    throw wrong('--identity-headers is only for a server in a cluster, which says what users may do.');
+  const headers = {
+    user,
+    ...(groups === undefined ? {} : { groups }),
+    userPrefix: fields.get('user-prefix') ?? '',
+    groupsPrefix: fields.get('groups-prefix') ?? '',
+  };
+  if (ca !== undefined && secret === undefined && names.length > 0)
+    return { headers, proof: { kind: 'certificate', file: ca, names } };
+  if (secret !== undefined && ca === undefined && names.length === 0)
+    return { headers, proof: { kind: 'secret', file: secret } };
+  throw wrong(
+    '--identity-headers requires --identity-secret, or --identity-ca with --identity-name: anybody can send headers.',
+  );
 }
 
 function oneOf<T extends string>(name: string, choices: readonly T[], text: string): T {

@@ -2,6 +2,7 @@ import { StudioError } from '../../common/errors.ts';
 import { ROUTE_RIGHTS } from '../../protocol/access.ts';
 import type { Guard } from '../access/guard.ts';
 import type { Logins } from '../access/logins.ts';
+import type { ProxyIdentity } from '../access/proxyIdentity.ts';
 import type { Tokens } from '../access/tokens.ts';
 import type { Route, RouteHandler } from '../http/router.ts';
 import type { Services } from '../services.ts';
@@ -28,6 +29,7 @@ interface RoutesOptions {
   readonly services: Services;
   readonly tokens: Tokens;
   readonly logins: Logins;
+  readonly proxy: ProxyIdentity | undefined;
   readonly guard: Guard;
   readonly access: SessionAccess;
   readonly quota: BlobQuota;
@@ -56,7 +58,7 @@ export function allRoutes(options: RoutesOptions): Route[] {
     ...metricsRoutes(scrape),
     ...programRoutes(programs),
     ...ticketRoutes(tokens),
-    ...loginRoutes(logins),
+    ...loginRoutes(logins, options.proxy),
     ...viewRoutes(pages),
   ];
   return handlers.map((handler) => guard.guarded(handler, accessOf(handler, openMetrics)));

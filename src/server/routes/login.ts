@@ -3,16 +3,18 @@ import { StudioError } from '../../common/errors.ts';
 import { login } from '../../protocol/access.ts';
 import { certificateUser, isSecure } from '../access/clientCertificate.ts';
 import type { Logins } from '../access/logins.ts';
+import type { ProxyIdentity } from '../access/proxyIdentity.ts';
 import { type Call, readJson } from '../http/call.ts';
 import type { RouteHandler } from '../http/router.ts';
 
 const MAX_BYTES = 128 * 1024;
 
-export function loginRoutes(logins: Logins): RouteHandler[] {
-  return [{ method: 'POST', path: '/v1/login', handle: (call) => logIn(logins, call) }];
+/** `proxy`: whose client certificates the port for TLS accepts, too. */
+export function loginRoutes(logins: Logins, proxy: ProxyIdentity | undefined): RouteHandler[] {
+  return [{ method: 'POST', path: '/v1/login', handle: (call) => logIn(logins, proxy, call) }];
 }
 
-async function logIn(logins: Logins, call: Call): Promise<unknown> {
+async function logIn(logins: Logins, proxy: ProxyIdentity | undefined, call: Call): Promise<unknown> {
   const { request, response, signal } = call;
   // Also certificates are verified once, when the connection is made.
   response.setHeader('connection', 'close');
@@ -26,5 +28,6 @@ async function logIn(logins: Logins, call: Call): Promise<unknown> {
     throw new StudioError('unsupported', 'The server does not know who issues client certificates of its cluster.', {
       hint: 'An administrator can apply the RoleBinding in kube-system that rollout cluster render prints.',
     });
-  return logins.login({ certificate: certificateUser(request) }, signal);
+  const authority = proxy?.authority() === undefined ? undefined : (logins.reviewer?.clientAuthority() ?? '');
+  return logins.login({ certificate: certificateUser(request, authority) }, signal);
 }

@@ -30,6 +30,7 @@ function routes(): z.infer<typeof route>[] {
       services: nothing,
       tokens: nothing,
       logins: nothing,
+      proxy: undefined,
       guard: { guarded: (handler: object, access: string) => ({ ...handler, access }) } as never,
       access: nothing,
       quota: nothing,

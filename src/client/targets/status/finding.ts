@@ -22,7 +22,8 @@ export interface TargetFinding {
     | 'rights'
     | 'access'
     | 'limits'
-    | 'network';
+    | 'network'
+    | 'outside';
   readonly state: FindingState;
   readonly text: string;
   readonly hint?: string;

@@ -4,6 +4,7 @@ import type { KubeObject } from '../../access/objects.ts';
 import { NAMES } from '../../names.ts';
 import type { Archive } from '../../programs/archive.ts';
 import type { InstallOptions } from '../options.ts';
+import { outsideObjects } from '../outside/objects.ts';
 import { parseStorage } from '../storage.ts';
 import { optionsMap } from '../stored.ts';
 import { admissionPolicies } from './admission.ts';
@@ -39,6 +40,7 @@ export function objectsOf(options: InstallOptions, programs: ProgramMaps | undef
     ),
     serverService(options, namespace),
     serverDeployment(options, programs, namespace),
+    ...outsideObjects(options, namespace),
     // A server with a store of its own is alone.
     ...(parseStorage(options.storage).kind === 'postgres' ? [disruptionBudget('server', namespace)] : []),
     ...(options.vllm === undefined ? [] : vllm(options.vllm, options, namespace)),

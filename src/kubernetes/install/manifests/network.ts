@@ -9,10 +9,12 @@ import {
   allowedEgress,
   type EgressRule,
   type IngressRule,
+  namespacePods,
   type Peer,
   parseAllowed,
 } from '../../network/peers.ts';
 import type { InstallOptions } from '../options.ts';
+import { proxyEgress } from '../outside/outbound.ts';
 import { parseStorage } from '../storage.ts';
 import { object } from './object.ts';
 import { VLLM_PORT } from './vllm.ts';
@@ -34,11 +36,15 @@ const DNS: EgressRule = {
 };
 
 export function networkPolicies(options: InstallOptions, namespace: string): KubeObject[] {
-  const allowed = options.allowEgress.map(allowedEgress);
+  const allowed = [...proxyEgress(options), ...options.allowEgress.map(allowedEgress)];
   const model: EgressRule[] = options.vllm === undefined ? [] : [{ to: [pods('vllm')], ports: tcp(VLLM_PORT) }];
   const server: IngressRule[] = [
     {
-      from: [pods('worker'), pods('server'), ...options.allowIngress.map((text) => parseAllowed(text).peer)],
+      from: [
+        ...[pods('worker'), pods('server')],
+        ...(options.gateway?.namespace === undefined ? [] : [namespacePods(options.gateway.namespace)]),
+        ...options.allowIngress.map((text) => parseAllowed(text).peer),
+      ],
       ports: tcp(options.port, options.tlsPort),
     },
   ];
@@ -77,7 +83,18 @@ export function networkPolicies(options: InstallOptions, namespace: string): Kub
       ? []
       : [
           policy(NAMES.vllm, 'vllm', {
-            ingress: [{ from: [pods('worker'), pods('server')], ports: tcp(VLLM_PORT) }],
+            ingress: [
+              {
+                from: [
+                  ...[pods('worker'), pods('server')],
+                  // Prometheus reads the requests that wait.
+                  ...(options.vllm.autoscale === undefined
+                    ? []
+                    : options.allowIngress.map((text) => parseAllowed(text).peer)),
+                ],
+                ports: tcp(VLLM_PORT),
+              },
+            ],
             // Weights come from a hub, unless the model is a folder.
             egress: [...(options.vllm.model.startsWith('/') ? [] : [{ to: ANYWHERE, ports: tcp(443) }]), ...allowed],
           }),

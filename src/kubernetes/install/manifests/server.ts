@@ -19,11 +19,15 @@ import {
 } from '../../names.ts';
 import { CONTAINER_SECURITY, POD_SECURITY, SECRET_MODE } from '../../security/podSecurity.ts';
 import type { InstallOptions } from '../options.ts';
+import { identityArguments, identityMounts, identityVolumes } from '../outside/identity.ts';
+import { isSecureBackend, outsideHosts } from '../outside/objects.ts';
+import { bundleMounts, bundleVolumes, serverOutboundEnv } from '../outside/outbound.ts';
 import { parseStorage } from '../storage.ts';
 import { object, type Place } from './object.ts';
 import { fieldEnv, folderOwner, placed, pullSecrets, secretEnv } from './pods.ts';
 import type { ProgramMaps } from './programs.ts';
 import { serverAccount } from './rights.ts';
+import { scrapeAnnotations } from './scraped.ts';
 import { dataVolume } from './volumes.ts';
 
 const PROGRAMS = '/rollout/programs';
@@ -63,7 +67,7 @@ export function serverDeployment(options: InstallOptions, programs: ServerProgra
           annotations: {
             ...pods.annotations,
             [VERSION_ANNOTATION]: serverVersion(options, programs?.sha),
-            ...scraped(options.port),
+            ...scrapeAnnotations(options.port),
           },
         },
         spec,
@@ -88,11 +92,6 @@ export function serverVersion(options: InstallOptions, sha: string | undefined):
 /** Returns what is hashed before the options. */
 export function versionHead(sha: string | undefined): string {
   return `${PRODUCT} ${sha ?? 'image'} `;
-}
-
-/** Returns the annotations by which a Prometheus of the cluster finds pods to scrape. */
-function scraped(port: number): Readonly<Record<string, string>> {
-  return { 'prometheus.io/scrape': 'true', 'prometheus.io/port': String(port), 'prometheus.io/path': '/metrics' };
 }
 
 export function serverService(options: InstallOptions, namespace: string): KubeObject {
@@ -147,6 +146,8 @@ function podSpec(
           optional: true,
         },
       },
+      ...identityVolumes(options.identity),
+      ...bundleVolumes(options),
       { name: 'work', emptyDir: { sizeLimit: WORK_LIMIT } },
       ...(store === undefined ? [] : [store]),
     ],
@@ -191,9 +192,11 @@ function container(
       workerUrls(options, namespace),
       '--advertise-plain',
       options.advertise ?? serviceUrl(namespace, options.port),
-      ...[NAMES.server, new URL(serviceUrl(namespace, options.port)).hostname, ...options.allowHosts].flatMap(
-        (name) => ['--allow-host', name],
-      ),
+      ...hostNames(options, namespace).flatMap((name) => ['--allow-host', name]),
+      // Some gateways call the server by the name of its Service.
+      ...outsideHosts(options).flatMap((host) => ['--allow-origin', `https://${host}`]),
+      ...(isSecureBackend(options) ? ['--tls-min', '1.2'] : []),
+      ...identityArguments(options.identity),
       '--tokens',
       TOKENS,
       '--log',
@@ -217,6 +220,7 @@ function container(
       { name: 'TMPDIR', value: WORK },
       ...Object.entries(LONG_RUNNING_ENV).map(([name, value]) => ({ name, value })),
       ...(storage.kind === 'postgres' ? [secretEnv(DATABASE, storage.secret, storage.key)] : []),
+      ...serverOutboundEnv(options),
     ],
     ports: [
       { name: SERVER_PORT_NAME, containerPort: options.port, protocol: 'TCP' },
@@ -237,10 +241,18 @@ function container(
       ...(sha === undefined ? [] : [{ name: 'programs', mountPath: PROGRAMS, readOnly: true }]),
       { name: TOKENS_VOLUME, mountPath: TOKENS, readOnly: true },
       { name: 'authority', mountPath: AUTHORITY, readOnly: true },
+      ...identityMounts(options.identity),
+      ...bundleMounts(options),
       { name: 'work', mountPath: WORK },
       ...(folder ? [{ name: 'store', mountPath: STORE }] : []),
     ],
   };
+}
+
+/** Returns the names by which the server may be called. */
+function hostNames(options: InstallOptions, namespace: string): string[] {
+  const own = [NAMES.server, new URL(serviceUrl(namespace, options.port)).hostname];
+  return [...new Set([...own, ...outsideHosts(options), ...options.allowHosts])];
 }
 
 function at(namespace: string): Place {

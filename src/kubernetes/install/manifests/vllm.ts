@@ -5,11 +5,15 @@ import type { KubeObject } from '../../access/objects.ts';
 import { labels, NAMES } from '../../names.ts';
 import { CONTAINER_SECURITY, POD_SECURITY } from '../../security/podSecurity.ts';
 import type { InstallOptions, VllmOptions } from '../options.ts';
+import { bundleMounts, bundleVolumes, pythonOutboundEnv } from '../outside/outbound.ts';
 import { parseStorage } from '../storage.ts';
 import { object, type Place } from './object.ts';
 import { disruptionBudget, folderOwner, placed, pullSecrets, secretEnv } from './pods.ts';
+import { scrapeAnnotations } from './scraped.ts';
 import { drainHook, VLLM_GRACE_SECONDS } from './vllmDrain.ts';
 import { modelArguments } from './vllmModels.ts';
+import { s3Arguments, s3Env } from './vllmS3.ts';
+import { autoscaling } from './vllmScale.ts';
 import { claimOf, dataVolume } from './volumes.ts';
 
 export const VLLM_PORT = 8000;
@@ -27,10 +31,17 @@ export function vllm(options: VllmOptions, installed: InstallOptions, namespace:
   const { vllm: pods = {} } = installed.pods ?? {};
   const cache = parseStorage(options.cache);
   return [
-    ...claimOf(NAMES.cache, cache, options.cacheSize, place, options.replicas > 1 ? 'ReadWriteMany' : 'ReadWriteOnce'),
+    ...claimOf(
+      NAMES.cache,
+      cache,
+      options.cacheSize,
+      place,
+      Math.max(options.replicas, options.maxReplicas ?? 1) > 1 ? 'ReadWriteMany' : 'ReadWriteOnce',
+    ),
     object('Deployment', NAMES.vllm, place, {
       spec: {
-        replicas: options.replicas,
+        // Whatever scales it decides; an apply must not.
+        ...(options.autoscale === undefined ? { replicas: options.replicas } : {}),
         revisionHistoryLimit: 2,
         // In place, the GPUs of the old pod are free only after it has ended; the others answer in the meantime.
         strategy: {
@@ -44,13 +55,14 @@ export function vllm(options: VllmOptions, installed: InstallOptions, namespace:
         template: {
           metadata: {
             labels: { ...pods.labels, ...selected },
-            ...(pods.annotations === undefined ? {} : { annotations: pods.annotations }),
+            ...annotated(options, pods),
           },
           spec: podSpec(options, installed, pods),
         },
       },
     }),
     disruptionBudget('vllm', namespace),
+    ...autoscaling(options, namespace),
     object('Service', NAMES.vllm, place, {
       spec: {
         clusterIP: 'None',
@@ -61,16 +73,20 @@ export function vllm(options: VllmOptions, installed: InstallOptions, namespace:
   ];
 }
 
+/** By requests that wait, Prometheus has to read each replica. */
+function annotated({ autoscale }: VllmOptions, { annotations }: Placement): Readonly<Record<string, unknown>> {
+  const scraped = autoscale === undefined ? {} : scrapeAnnotations(VLLM_PORT);
+  const all = { ...scraped, ...annotations };
+  return Object.keys(all).length === 0 ? {} : { annotations: all };
+}
+
 /** Returns the address of the model for batch files. */
 export function vllmUrl(namespace: string): string {
   return `http://${NAMES.vllm}.${namespace}.svc:${VLLM_PORT}/v1`;
 }
 
-function podSpec(
-  options: VllmOptions,
-  { image, pullPolicy, pullSecret }: InstallOptions,
-  pods: Placement,
-): Readonly<Record<string, unknown>> {
+function podSpec(options: VllmOptions, installed: InstallOptions, pods: Placement): Readonly<Record<string, unknown>> {
+  const { image, pullPolicy, pullSecret } = installed;
   const cache = parseStorage(options.cache);
   return {
     ...(pods.service_account === undefined ? {} : { serviceAccountName: pods.service_account }),
@@ -90,12 +106,13 @@ function podSpec(
     ...placed('vllm', pods, [{ key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule' }]),
     securityContext: POD_SECURITY,
     ...(cache.kind === 'hostPath' ? { initContainers: [folderOwner(image, pullPolicy, 'cache', CACHE)] } : {}),
-    containers: [container(options, pods)],
+    containers: [container(options, installed, pods)],
     volumes: [
       // The processes of one replica communicate through shared memory.
       { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: `${sharedMemory(options)}Gi` } },
       dataVolume('cache', cache, NAMES.cache, options.cacheSize),
       { name: 'work', emptyDir: { sizeLimit: WORK_LIMIT } },
+      ...bundleVolumes(installed),
     ],
   };
 }
@@ -105,7 +122,11 @@ function sharedMemory({ gpus }: VllmOptions): number {
   return 2 * gpus;
 }
 
-function container(options: VllmOptions, pods: Placement): Readonly<Record<string, unknown>> {
+function container(
+  options: VllmOptions,
+  installed: InstallOptions,
+  pods: Placement,
+): Readonly<Record<string, unknown>> {
   const probe = { httpGet: { path: '/health', port: 'http' }, timeoutSeconds: 5, periodSeconds: 10 };
   const gpus = { 'nvidia.com/gpu': String(options.gpus) };
   return {
@@ -125,6 +146,7 @@ function container(options: VllmOptions, pods: Placement): Readonly<Record<strin
       ...(options.reasoningParser === undefined ? [] : ['--reasoning-parser', options.reasoningParser]),
       ...(options.loras.length === 0 ? [] : ['--enable-lora', '--lora-modules', ...options.loras]),
       ...modelArguments(options),
+      ...s3Arguments(options),
       // Metrics that rollouts show of each call, and a “busy” response instead of an endless queue.
       '--enable-per-request-metrics',
       '--enable-prompt-tokens-details',
@@ -140,6 +162,8 @@ function container(options: VllmOptions, pods: Placement): Readonly<Record<strin
       { name: 'USER', value: 'vllm' },
       ...(options.tokenSecret === undefined ? [] : [secretEnv('HF_TOKEN', options.tokenSecret, 'token')]),
       ...(options.apiKeySecret === undefined ? [] : [secretEnv('VLLM_API_KEY', options.apiKeySecret, 'api-key')]),
+      ...s3Env(options.s3Secret),
+      ...pythonOutboundEnv(installed),
     ],
     ports: [{ name: 'http', containerPort: VLLM_PORT, protocol: 'TCP' }],
     resources: {
@@ -163,6 +187,7 @@ function container(options: VllmOptions, pods: Placement): Readonly<Record<strin
       { name: 'cache', mountPath: CACHE },
       { name: 'work', mountPath: WORK },
       { name: 'work', mountPath: '/tmp' },
+      ...bundleMounts(installed),
     ],
   };
 }

@@ -28,7 +28,8 @@ const PORT = { ...COUNT, maximum: 65_535 };
 /** Marks are unlikely texts and numbers that builders of objects take for values. */
 const TEXTS = [
   ...['image', 'pullPolicy', 'pullSecret', 'tokensSecret', 'authoritySecret', 'advertise', 'storageSize', 'memory'],
-  ...['vllm.image', 'vllm.tokenSecret', 'vllm.apiKeySecret', 'vllm.cacheSize'],
+  ...['ingress.host', 'ingress.className', 'gateway.name', 'gateway.namespace', 'gateway.host', 'gateway.section'],
+  ...['vllm.image', 'vllm.tokenSecret', 'vllm.apiKeySecret', 'vllm.s3Secret', 'vllm.cacheSize'],
   ...['pods.server.priority_class', 'pods.vllm.priority_class'],
 ];
 /** Objects and lists that become a field of a pod as they are. */
@@ -37,7 +38,7 @@ const WHOLES: Readonly<Record<string, Value['schema']>> = {
   'pods.server.tolerations': { type: 'array', items: { type: 'object' } },
   'pods.vllm.node_selector': { type: 'object', additionalProperties: { type: 'string' } },
 };
-const COUNTS = ['vllm.queue', 'replicas', 'vllm.replicas'];
+const COUNTS = ['vllm.queue', 'replicas', 'vllm.replicas', 'vllm.maxReplicas'];
 const PORTS = ['port', 'tlsPort'];
 const FIRST_NUMBER = 61_741;
 

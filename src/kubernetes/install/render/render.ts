@@ -64,6 +64,10 @@ function partOf({ kind, metadata }: KubeObject): string {
       return 'network';
     case 'ConfigMap':
       return 'options';
+    case 'Ingress':
+    case 'HTTPRoute':
+    case 'BackendTLSPolicy':
+      return 'outside';
     case 'PersistentVolumeClaim':
       return 'storage';
     default:

@@ -8,9 +8,10 @@ import { createServer, type IncomingMessage, request, type Server, type ServerRe
 import { type RequestOptions, request as secureRequest } from 'node:https';
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { plainHost, proxyAuthorization } from '../../../net/proxyRules.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { Gate } from '../web/addresses.ts';
-import { type Outgoing, plainHost, proxyAuthorization } from '../web/outgoing.ts';
+import type { Outgoing } from '../web/outgoing.ts';
 
 export interface Proxy {
   readonly address: { readonly port: number; readonly username: string; readonly password: string };

@@ -1,6 +1,7 @@
 import { Agent, type Dispatcher, ProxyAgent } from 'undici';
+import { plainHost, proxyAuthorization } from '../../../net/proxyRules.ts';
 import type { Gate } from './addresses.ts';
-import { type Outgoing, plainHost, proxyAuthorization } from './outgoing.ts';
+import type { Outgoing } from './outgoing.ts';
 
 /** Creates dispatchers for requests: direct ones that check addresses, or proxies. */
 export class Dispatchers {

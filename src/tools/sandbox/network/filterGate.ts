@@ -1,7 +1,7 @@
 /** What programs with a filtered network reach: the public internet, and what the batch allows. */
 import { BlockList, isIP } from 'node:net';
+import { plainHost } from '../../../net/proxyRules.ts';
 import { Gate } from '../../builtins/web/addresses.ts';
-import { plainHost } from '../../builtins/web/outgoing.ts';
 
 const HINT = 'To allow it, add it to `sandbox: { allow: […] }` in the batch file.';
 

@@ -1,0 +1,28 @@
+/** Weights that vLLM streams from S3 to its GPUs, without a copy on a disk (Run:ai Model Streamer). */
+import type { VllmOptions } from '../options.ts';
+import { secretEnv } from './pods.ts';
+
+const LOAD_FORMAT = '--load-format';
+/** Keys of the Secret, which are the variables of the AWS SDKs. */
+const REQUIRED = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY'];
+const OPTIONAL = ['AWS_SESSION_TOKEN', 'AWS_ENDPOINT_URL', 'AWS_REGION'];
+
+/** Returns the arguments for a model in a bucket, unless the options load it another way. */
+export function s3Arguments({ model, arguments: own }: VllmOptions): string[] {
+  const isSet = own.some((argument) => argument === LOAD_FORMAT || argument.startsWith(`${LOAD_FORMAT}=`));
+  return model.startsWith('s3://') && !isSet ? [LOAD_FORMAT, 'runai_streamer'] : [];
+}
+
+export function s3Env(secret: string | undefined): Readonly<Record<string, unknown>>[] {
+  if (secret === undefined) return [];
+  const optional = (name: string) => ({
+    name,
+    valueFrom: { secretKeyRef: { name: secret, key: name, optional: true } },
+  });
+  return [
+    ...REQUIRED.map((name) => secretEnv(name, secret, name)),
+    ...OPTIONAL.map(optional),
+    // Its addresses are blocked for pods.
+    { name: 'AWS_EC2_METADATA_DISABLED', value: 'true' },
+  ];
+}
