@@ -178,6 +178,7 @@ test('options are parsed from the command line', () => {
     rolloutGb: 16,
     metrics: 'token',
     otlp: undefined,
+    retention: undefined,
   });
   assert.deepEqual(
     parseOptions(['--store', 'x', '--executor', 'kubernetes', '--advertise', 'http://server.here:8080/']).advertise,
