@@ -10,7 +10,7 @@ const ONCE = /^\/v1\/(tickets|login|batches\/[^/]+\/exports)\b/;
 const WAITS_MS = [50, 200, 500, 1_000, 2_000];
 const CUT: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'ERR_STREAM_PREMATURE_CLOSE']);
 
-export function retryTransport(transport: Transport): Transport {
+export function retryTransport(transport: Required<Transport>): Required<Transport> {
   const again = async <T>(request: WireRequest, once: () => Promise<T>): Promise<T> => {
     for (const wait of WAITS_MS) {
       try {

@@ -75,11 +75,6 @@ export class Api {
     return (await this.#json('GET', '/v1/endpoints', endpointList, undefined, signal)).endpoints;
   }
 
-  /** Returns how the server divides what it has, and which batches wait. */
-  shares(signal?: AbortSignal): Promise<SharesReply> {
-    return this.#json('GET', '/v1/shares', sharesReply, undefined, signal);
-  }
-
   /** Returns hours of GPUs and CPUs that the pods of a batch requested. */
   hours(batch: string, signal?: AbortSignal): Promise<BatchHours> {
     return this.#json('GET', `/v1/batches/${encodeURIComponent(batch)}/hours`, batchHours, undefined, signal);

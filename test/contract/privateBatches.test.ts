@@ -1,5 +1,8 @@
 /** Private batches and the audit log: a real server with users of a fake cluster. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { subscribe } from '../../src/client/subscribe.ts';
 import { connectTarget, type TargetConnection } from '../../src/client/targets/connectTarget.ts';
@@ -8,10 +11,15 @@ import { newId } from '../../src/common/ids.ts';
 import { canonicalJson, type Json } from '../../src/common/json.ts';
 import { type Submission, submissionSha } from '../../src/config/submission.ts';
 import type { Api } from '../../src/protocol/api.ts';
+import { framesOf } from '../../src/protocol/archive.ts';
+import { readBackup, readCopy, sendCopy, stateOfCopy } from '../../src/protocol/archiveCalls.ts';
+import { openStore } from '../../src/store/open.ts';
 import { FakeCluster } from '../support/fakeCluster.ts';
 import { blobOf, plainSubmission, tasks } from '../support/rolloutServer.ts';
+import { finish, openBatch, shaOf } from '../support/trajectories.ts';
 
 const USER = ['get', 'create', 'update'];
+const never = new AbortController().signal;
 const is = (code: string) => (error: unknown) => StudioError.is(error) && error.code === code;
 
 describe('batches of users of a cluster', () => {
@@ -255,4 +263,70 @@ describe('batches of users of a cluster', () => {
     const note = (await api('ann').events(mine.batch)).events.find(({ kind }) => kind === 'note');
     assert.equal(note?.kind === 'note' && note.data.by, 'ann');
   });
+
+  it('are copied here by users who may launch, to whom they belong then; backups are for administrators', async () => {
+    const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-private-'));
+    const source = await openStore(folder);
+    try {
+      const mine = await submit('ann');
+      for (const user of ['bob', 'eve'])
+        await assert.rejects(readCopy(api(user), mine.batch, undefined, never), is('not_found'));
+      await assert.rejects(readCopy(api('ann'), mine.batch, undefined, never), is('conflict'), 'it has not ended');
+      const secret = Buffer.from('only ann has sent this');
+      await api('ann').putBlob(shaOf(secret), new Uint8Array(secret));
+      const pageOf = async (blobs: string[]): Promise<{ batch: string; page: Buffer }> => {
+        const { batch, session } = await openBatch(source, 1, { attempts: 1, by: 'carl', shared: 'everyone', blobs });
+        for (const lease of await source.lease(session, 1)) await finish(source, batch, lease);
+        return { batch, page: Buffer.concat(await source.archive.copyPage(batch, undefined)) };
+      };
+      const { batch, page } = await pageOf([]);
+      const target = { batch, after: undefined, keepOwner: false };
+      await assert.rejects(stateOfCopy(api('eve'), batch, never), is('forbidden'));
+      await assert.rejects(sendCopy(api('eve'), target, page, never), is('forbidden'));
+      await assert.rejects(sendCopy(api('bob'), { ...target, keepOwner: true }, page, never), is('forbidden'));
+      assert.equal((await stateOfCopy(api('bob'), batch, never)).state, 'absent');
+      assert.equal((await sendCopy(api('bob'), target, page, never)).state, 'complete');
+      const row = await api('bob').batch(batch);
+      assert.deepEqual([row.by, row.shared], ['bob', []]);
+      await assert.rejects(api('ann').batch(batch), is('not_found'));
+      await assert.rejects(stateOfCopy(api('ann'), batch, never), (error) => {
+        assert.match(String(error), /is there already, and is private to another user/);
+        return is('conflict')(error);
+      });
+      const kept = await pageOf([]);
+      await sendCopy(api('root'), { ...target, batch: kept.batch, keepOwner: true }, kept.page, never);
+      assert.deepEqual([(await api('ann').batch(kept.batch)).by], ['carl']);
+      // Whoever only knows the hash of a blob of others does not get it by a copy that refers to it.
+      await source.blobs.put(shaOf(secret), secret);
+      const thief = await pageOf([shaOf(secret)]);
+      const without = Buffer.from(withoutBlobs(thief.page));
+      await assert.rejects(sendCopy(api('bob'), { ...target, batch: thief.batch }, without, never), (error) => {
+        assert.match(String(error), /which was not sent/);
+        return is('conflict')(error);
+      });
+      await assert.rejects(api('bob').getBlob(shaOf(secret)), is('not_found'));
+      for (const user of ['bob', 'eve']) await assert.rejects(readBackup(api(user), never), is('forbidden'));
+      let bytes = 0;
+      for await (const chunk of await readBackup(api('root'), never)) bytes += chunk.byteLength;
+      assert.ok(bytes > 1000);
+      const { entries } = await api('root').audit({ limit: 100 });
+      const done = entries
+        .filter(({ what }) => what === 'copy' || what === 'backup')
+        .map((e) => [e.user, e.what, e.result]);
+      assert.deepEqual(done.slice(0, 1), [['root', 'backup', 'done']]);
+      assert.ok(done.some((e) => JSON.stringify(e) === '["bob","copy","done"]'));
+    } finally {
+      await source.close();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
 });
+
+/** Returns a page of a copy without the contents of blobs. */
+function withoutBlobs(page: Uint8Array): Uint8Array {
+  return Buffer.concat(
+    framesOf(page)
+      .filter(({ header }) => header.kind !== 'blobs')
+      .map(({ bytes }) => bytes),
+  );
+}

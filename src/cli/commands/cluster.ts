@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { LOCAL } from '../../client/targets/local.ts';
 import { clusterRef } from '../../client/targets/target.ts';
 import { StudioError } from '../../common/errors.ts';
@@ -152,7 +153,7 @@ async function beforeUpgrade(
   const place = textOption(commandLine, 'backup');
   if (place !== undefined && (action !== 'upgrade' || !isInstalled))
     throw new StudioError('usage', '--backup is only for rollout cluster upgrade.');
-  if (!isInstalled) return;
+  if (action !== 'upgrade') return;
   if (place !== undefined) {
     const { backupFile, saveBackup } = await import('../../client/data/backup.ts');
     const file = await backupFile(path.resolve(context.cwd, place));
@@ -162,10 +163,10 @@ async function beforeUpgrade(
     return;
   }
   // Whoever may install need not have access to batches, and the server may be down.
-  const info = await context
-    .connect()
-    .then(({ api }) => api.server(AbortSignal.any([context.signal, AbortSignal.timeout(INFO_TIMEOUT_MS)])))
-    .catch(() => undefined);
+  const info = await Promise.race([
+    context.connect().then(({ api }) => api.server(context.signal)),
+    delay(INFO_TIMEOUT_MS, undefined, { ref: false }),
+  ]).catch(() => undefined);
   const { STORE_VERSION } = await import('../../protocol/version.ts');
   if (info?.store_version !== undefined && info.store_version < STORE_VERSION)
     context.log(

@@ -3,7 +3,13 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { LOCAL } from '../../client/targets/local.ts';
-import { entryUrl, LONG_RUNNING_ENV, RETENTION_VARIABLE, SERVER_OPTIONS, SHARES_VARIABLE } from '../../common/entries.ts';
+import {
+  entryUrl,
+  LONG_RUNNING_ENV,
+  RETENTION_VARIABLE,
+  SERVER_OPTIONS,
+  SHARES_VARIABLE,
+} from '../../common/entries.ts';
 import { errorCodeOf, StudioError } from '../../common/errors.ts';
 import { type ReadyLine, readyLine } from '../../protocol/serverFile.ts';
 import { type Command, numberOption, textOption } from '../command.ts';

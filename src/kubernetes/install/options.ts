@@ -2,8 +2,8 @@
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { podsFile } from '../../config/schema/placement.ts';
-import { sharesFile } from '../../config/schema/sharesFile.ts';
 import { retentionFile } from '../../config/schema/retentionFile.ts';
+import { sharesFile } from '../../config/schema/sharesFile.ts';
 import { PROGRAM_SOURCES, SERVER_PORT, TLS_PORT } from '../names.ts';
 import { parseAllowed } from '../network/peers.ts';
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from '../security/podSecurity.ts';

@@ -9,7 +9,7 @@ import { errorText, StudioError } from '../../common/errors.ts';
 import { sha256Hex } from '../../common/hash.ts';
 import type { Log } from '../../common/log.ts';
 import type { LoginReply, Right } from '../../protocol/access.ts';
-import { missingRight } from './rights.ts';
+import { missingRight, sortedRights } from './rights.ts';
 import type { ClientIdentity, Tokens } from './tokens.ts';
 import type { ClusterUser, UserSession } from './userSession.ts';
 

@@ -25,10 +25,15 @@ export function missingRight(user: string, right: Right, namespace: string): Stu
   return new StudioError('forbidden', message, { hint, details: { right, user } });
 }
 
+/** Returns the rights in the order of the table. */
+export function sortedRights(rights: ReadonlySet<Right>): Right[] {
+  return RIGHTS.filter((right) => rights.has(right));
+}
+
 /** Returns what a client is told about itself. */
 export function youOf({ rights, session }: ClientIdentity): You {
   return {
     ...(session === undefined ? {} : { user: session.user, namespace: session.namespace }),
-    rights: RIGHTS.filter((right) => rights.has(right)),
+    rights: sortedRights(rights),
   };
 }

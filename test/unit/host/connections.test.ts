@@ -7,7 +7,7 @@ import type { ServerState } from '../../../src/protocol/page.ts';
 
 /** A link without a connection; `go` chooses another target. */
 class FakeLink implements PageLink {
-  readonly you = new Observable<PageLink["you"]["value"]>(undefined);
+  readonly you = new Observable<PageLink['you']['value']>(undefined);
   readonly state = new Observable<ServerState>({ state: 'ok' });
   readonly #connected = new Emitter<Connection>();
   readonly #serverChanged = new Emitter<undefined>();

@@ -179,6 +179,7 @@ test('options are parsed from the command line', () => {
     metrics: 'token',
     otlp: undefined,
     shares: {},
+    retention: undefined,
   });
   assert.deepEqual(
     parseOptions(['--store', 'x'], { ROLLOUT_SHARES: '{"users":{"ann":{"weight":2,"tokens_per_hour":5000}}}' }).shares,

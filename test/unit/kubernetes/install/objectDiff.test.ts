@@ -48,7 +48,7 @@ describe('the diff of an object', () => {
   });
 
   it('is text on the command line', () => {
-    const same = { kind: 'Role', name: 'r', change: 'same', fields: [] } as const;
+    const same = { kind: 'Role', name: 'r', change: 'same' as const, fields: [] };
     const text = diffText({
       namespace: 'ns',
       installed: true,
