@@ -24,12 +24,14 @@ export function shareText({ used, entitled, rollouts, pods }: ShareRow): string 
 export function shareLines(row: ShareRow): string[] {
   const { rollouts, tokens, gpu_hours: gpus, cpu_hours: cpus } = row;
   return [
-    `${percent(row.used)} of the tokens of the last minute; entitled to ${percent(row.entitled)} (weight ${row.weight})`,
+    `${percent(row.used)} of the tokens of the last minute; ` +
+      `entitled to ${percent(row.entitled)} (weight ${row.weight})`,
     `${plural(row.batches, 'batch', 'batches')}; ` +
       `rollouts: ${count(rollouts.running)} running, ${count(rollouts.held)} held, ${count(rollouts.queued)} queued` +
       (rollouts.limit === undefined ? '' : `, at most ${count(rollouts.limit)}`),
     limited(row.pods.running, row.pods.limit, 'pod'),
-    `${compact(tokens.hour)}${tokens.limit === undefined ? '' : ` of ${compact(tokens.limit)}`} tokens in the last hour`,
+    `${compact(tokens.hour)}${tokens.limit === undefined ? '' : ` of ${compact(tokens.limit)}`} ` +
+      'tokens in the last hour',
     `${hours(gpus)} GPU hours, ${hours(cpus)} CPU hours in the last 24 hours`,
   ];
 }

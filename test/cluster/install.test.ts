@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Change } from '../../src/kubernetes/install/install.ts';
 import { NAMES } from '../../src/kubernetes/names.ts';
+import { changedObjects, installDiff } from '../../src/protocol/installDiff.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
 
 describe('an installation', { timeout: 10 * 60_000 }, () => {
@@ -34,6 +35,12 @@ describe('an installation', { timeout: 10 * 60_000 }, () => {
       Object.values(would).length > 8 && Object.values(would).every((change) => change === 'created'),
       JSON.stringify(would),
     );
+    const ran = await bench.rollout('cluster', 'diff', '--json', ...bench.site.arguments);
+    const diff = installDiff.parse(JSON.parse(ran.stdout));
+    assert.deepEqual([...new Set(diff.objects.map(({ change }) => change))], ['create']);
+    assert.equal(diff.objects.length, Object.keys(would).length);
+    const secret = diff.objects.find(({ name }) => name === NAMES.tokens);
+    assert.match(secret?.after ?? '', /full: \(hidden\)/);
     assert.equal(await bench.cluster.get('Namespace', bench.namespace), undefined);
   });
 
@@ -91,6 +98,25 @@ describe('an installation', { timeout: 10 * 60_000 }, () => {
     const tokens = await bench.cluster.get('Secret', NAMES.tokens);
     const done = await changes('install');
     assert.deepEqual([...new Set(Object.values(done))], ['same'], JSON.stringify(done));
+    const ran = await bench.rollout('cluster', 'diff', '--memory', '1Gi', '--json');
+    assert.equal(ran.code, 0, ran.stderr);
+    const diff = installDiff.parse(JSON.parse(ran.stdout));
+    const differs = changedObjects(diff);
+    assert.deepEqual(
+      differs.map(({ kind, name, change }) => [kind, name, change]),
+      [
+        ['ConfigMap', NAMES.options, 'change'],
+        ['Deployment', NAMES.server, 'change'],
+      ],
+      JSON.stringify(differs.map(({ fields }) => fields)),
+    );
+    const memory = 'spec.template.spec.containers[0].resources.limits.memory';
+    assert.deepEqual(
+      differs[1]?.fields.find(({ path }) => path === memory),
+      { path: memory, before: '2Gi', after: '1Gi' },
+    );
+    assert.doesNotMatch(ran.stdout, new RegExp(String((tokens?.['data'] as Record<string, string>)['full'])));
+    assert.match((await bench.rollout('cluster', 'options')).stdout, /^memory: 2Gi$/m, 'nothing was changed');
     const changed = await changes('upgrade', '--memory', '1Gi');
     assert.deepEqual(
       Object.entries(changed).filter(([, change]) => change !== 'same'),

@@ -6,6 +6,7 @@ import { sha256Hex } from '../../src/common/hash.ts';
 import { newId } from '../../src/common/ids.ts';
 import { canonicalJson, type JsonObject } from '../../src/common/json.ts';
 import { batchLabels, NAMES, selector } from '../../src/kubernetes/names.ts';
+import type { PodList } from '../../src/protocol/pods.ts';
 import { steady } from './support/batches.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
 
@@ -78,6 +79,22 @@ describe('pods of a batch', { timeout: 10 * 60_000 }, () => {
     const { workspace, site, cluster } = bench;
     const batch = await workspace.launch('released', steady(site, { tasks: 2, steps: 16, batch: { attempts: 2 } }));
     await workspace.waitForRows(batch, (rows) => rows.some(({ progress }) => progress.steps > 0));
+    // As people look at them, with the rights of the server's own account.
+    const listed = JSON.parse((await bench.rollout('pods', batch, '--json')).stdout) as PodList;
+    const [running] = listed.pods.filter(({ state }) => state === 'running');
+    assert.ok(running !== undefined, JSON.stringify(listed));
+    assert.ok(running.ready && running.node !== undefined && running.rollouts.length > 0, JSON.stringify(running));
+    assert.deepEqual(
+      running.containers.map(({ name }) => name),
+      ['worker', 'tools', 'prepare'],
+    );
+    assert.ok(running.events.some(({ reason }) => reason === 'Scheduled'));
+    for (const container of ['worker', 'tools', 'prepare']) {
+      const log = await bench.rollout('pods', batch, '--logs', running.name, '--container', container);
+      assert.equal(log.code, 0, log.stderr);
+    }
+    const none = await bench.rollout('pods', batch, '--logs', NAMES.server);
+    assert.match(none.stderr, /has no pod rollout-studio now/);
     const paused = await bench.rollout('pause', batch, '--release-pods');
     assert.match(paused.stdout, /^Paused batch \S+\. Its workers stop /, paused.stderr);
     await workspace.waitForEvents(batch, (events) =>

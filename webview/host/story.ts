@@ -2,12 +2,14 @@
 import { Emitter, Observable } from '../../src/common/emitter.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import type { JsonObject } from '../../src/common/json.ts';
+import type { You } from '../../src/protocol/access.ts';
 import type { BatchRow, ServerInfo, ServerToClient } from '../../src/protocol/client.ts';
 import { clientFrame } from '../../src/protocol/client.ts';
 import type { FrameSocket, OpenSocket, SocketEvents } from '../../src/protocol/follow.ts';
 import { type OfflineData, offlineSocket, offlineTransport } from '../../src/protocol/offline.ts';
 import type { EditorBreakpoint, PageAction, PagePlace, PageVerb, ServerState } from '../../src/protocol/page.ts';
 import type { WindowPrediction } from '../../src/protocol/predictedCall.ts';
+import type { SharesReply } from '../../src/protocol/shares.ts';
 import type { Transport, WireReply } from '../../src/protocol/transport.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
@@ -24,6 +26,10 @@ export interface StoryData {
   /** Base64 by sha256. */
   readonly blobs?: Readonly<Record<string, string>>;
   readonly readOnly?: boolean;
+  /** What the user may do. Absent: the server does not say. */
+  readonly you?: You;
+  /** How the server divides what it has. Absent: it is too old to say. */
+  readonly shares?: SharesReply;
   /** Other batches, newest first. */
   readonly others?: readonly Pick<StoryData, 'batch' | 'rows' | 'tasks'>[];
   /** The editor's breakpoints. */
@@ -100,7 +106,7 @@ export function storyHost(sample: StoryData): StoryHost {
     version: 1,
     saved_at: batch.created_at,
     place,
-    server: sample.server ?? SERVER,
+    server: { ...(sample.server ?? SERVER), ...(sample.you === undefined ? {} : { you: sample.you }) },
     batches: [...others.map((other) => other.batch), batch],
     tasks: Object.fromEntries([sample, ...others].map((one) => [one.batch.batch, [...one.tasks]])),
     rollouts: {
@@ -156,7 +162,7 @@ export function storyHost(sample: StoryData): StoryHost {
     predictions,
     transport: silent
       ? { request: () => new Promise(() => undefined) }
-      : withCommands(offlineTransport(data), readOnly, handleCommand),
+      : withShares(withCommands(offlineTransport(data), readOnly, handleCommand), sample.shares),
     openSocket: silent
       ? () => ({ send: () => undefined, close: () => undefined })
       : trackSubscribers(offlineSocket(data), subscribers),
@@ -191,6 +197,13 @@ export function storyHost(sample: StoryData): StoryHost {
   };
 }
 
+function withShares(reader: Transport, shares: SharesReply | undefined): Transport {
+  if (shares === undefined) return reader;
+  return {
+    request: (request) => (request.path === '/v1/shares' ? Promise.resolve(replyOf(shares)) : reader.request(request)),
+  };
+}
+
 function withCommands(
   reader: Transport,
   readOnly: boolean,
@@ -205,7 +218,7 @@ function withCommands(
   };
 }
 
-function replyOf(body: JsonObject): WireReply {
+function replyOf(body: object): WireReply {
   const text = JSON.stringify(body);
   return {
     status: 200,

@@ -11,8 +11,8 @@ export const pods: Command = {
   name: 'pods',
   usage: 'BATCH [--logs POD [--container NAME] [--follow] [--tail N]]',
   text: [
-    'Prints the pods of a batch (locally: its worker processes), why they wait, and what was recorded of those that are',
-    'gone; or the log of one, without the values of `${env:…}`.',
+    'Prints the pods of a batch (locally: its worker processes), why they wait, and what was recorded of those that',
+    'are gone; or the log of one, without the values of `${env:…}`.',
   ].join('\n'),
   options: {
     logs: { type: 'string', value: 'POD', text: 'print the log of this pod or worker process' },

@@ -9,6 +9,8 @@ import type { Services } from '../services.ts';
 /** How long new lines are collected before they are shown. */
 const UPDATE_MS = 250;
 const RETRY_MS = 2_000;
+/** Shown until something was written. */
+const FOLLOWING = '[Following the log. Nothing has been written yet.]\n';
 /** Longer logs lose their first lines. */
 const MAX_CHARACTERS = 2_000_000;
 
@@ -49,7 +51,7 @@ export class PodDocuments implements vscode.TextDocumentContentProvider, vscode.
     const name = container === undefined ? `${pod}.log` : `${pod} · ${container}.log`;
     const uri = vscode.Uri.from({ scheme: POD_SCHEME, path: `/${name}`, query: batch });
     if (!this.#following.has(uri.toString())) {
-      this.#set(uri, '');
+      this.#set(uri, FOLLOWING);
       const stop = new AbortController();
       this.#following.set(uri.toString(), stop);
       void this.#follow(uri, place, stop.signal);
@@ -81,7 +83,7 @@ export class PodDocuments implements vscode.TextDocumentContentProvider, vscode.
         if (!isOver()) this.#set(uri, text);
       };
       const note = (words: string): void => {
-        text += `${text === '' || text.endsWith('\n') ? '' : '\n'}── ${words}\n`;
+        text += `${text === '' || text.endsWith('\n') ? '' : '\n'}[${words}]\n`;
         update();
       };
       try {
@@ -90,7 +92,7 @@ export class PodDocuments implements vscode.TextDocumentContentProvider, vscode.
           text = shortened(text + harmless(piece));
           timer ??= setTimeout(update, UPDATE_MS);
         }
-        note(text === '' ? 'This log is empty.' : 'End of the log.');
+        note(text === '' ? 'This container wrote nothing to its log.' : 'End of the log.');
         return;
       } catch (error) {
         if (isOver()) return;
@@ -146,5 +148,5 @@ async function show(uri: vscode.Uri, language: string): Promise<void> {
 function shortened(text: string): string {
   if (text.length <= MAX_CHARACTERS) return text;
   const cut = text.indexOf('\n', text.length - MAX_CHARACTERS / 2);
-  return `── Earlier lines are left out.\n${text.slice(cut + 1)}`;
+  return `[Earlier lines are left out.]\n${text.slice(cut + 1)}`;
 }

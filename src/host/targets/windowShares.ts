@@ -1,6 +1,6 @@
 /**
- * How the window's server divides what it has, read while a view shows it. A server that is too old to say is asked once
- * for each connection. Does not depend on VS Code.
+ * How the window's server divides what it has, read while a view shows it. A server that is too old to say is asked
+ * once for each connection. Does not depend on VS Code.
  */
 import { Observable } from '../../common/emitter.ts';
 import { errorText, StudioError } from '../../common/errors.ts';

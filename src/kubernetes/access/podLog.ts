@@ -11,7 +11,7 @@ interface LogOptions {
   readonly follow: boolean;
 }
 
-/** Yields the log of a container. Throws StudioError, with the status of the API server in its details, if it has none. */
+/** Yields the log of a container. Throws StudioError, with the status of the API server, if it has none. */
 export async function* podLog(
   cluster: Cluster,
   pod: string,

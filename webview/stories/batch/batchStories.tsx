@@ -1,5 +1,7 @@
 /** The batch page in all its states. */
+import type { You } from '../../../src/protocol/access.ts';
 import type { PageAction, ServerState } from '../../../src/protocol/page.ts';
+import type { WaitingBatch } from '../../../src/protocol/shares.ts';
 import { BatchPage } from '../../batch/batchPage.tsx';
 import type { Group, Sort } from '../../batch/model/arrange.ts';
 import { COLUMNS_KEY, type ColumnChoice } from '../../batch/model/columns.ts';
@@ -16,6 +18,8 @@ interface StoryOptions {
   readonly options?: BatchOptions;
   readonly filter?: string;
   readonly readOnly?: boolean;
+  readonly you?: You;
+  readonly waiting?: WaitingBatch;
   /** The server never answers. */
   readonly silent?: boolean;
   /** State of the server. */
@@ -48,7 +52,7 @@ function showAction(action: PageAction): void {
     document.body.dataset['opened'] = action.place.rollout;
 }
 
-const CAN = new Set(['open', 'copy', 'external', 'link', 'batch', 'save'] as const);
+const CAN = new Set(['open', 'copy', 'external', 'link', 'batch', 'pods', 'save'] as const);
 const ROWS = '[role="grid"] [role="rowheader"]';
 const GROUPS = '.batch-groups .group-bars';
 
@@ -58,6 +62,8 @@ function page(
     options,
     filter,
     readOnly = false,
+    you,
+    waiting,
     silent = false,
     server,
     events = false,
@@ -82,6 +88,8 @@ function page(
         ...(reasons !== undefined ? withReasons(sample, reasons) : events ? withAttempts(sample) : sample),
         ...pods,
         readOnly,
+        ...(you === undefined ? {} : { you }),
+        ...(waiting === undefined ? {} : { shares: { rows: [], waiting: [waiting], queues: [] } }),
         silent,
         others: others.map((name, index) => ({
           ...sample,
@@ -187,6 +195,20 @@ page('server-stopped', {
   },
 });
 page('empty', { options: { state: 'open', tasks: 0, attempts: 4 } });
+const QUEUE: WaitingBatch = {
+  batch: BATCH,
+  why: 'queue',
+  position: 2,
+  of: 3,
+  text: 'queue research is at its limit.',
+};
+page('waiting', { options: { state: 'running', tasks: 12, attempts: 8, started: 0 }, waiting: QUEUE });
+page('waiting-partly', { waiting: { ...QUEUE, why: 'share', position: 1, text: 'alice uses more than her share.' } });
+page('may-not-control', { you: { user: 'alice', namespace: 'rollouts', rights: ['read'] } });
+page('may-not-launch', {
+  options: { state: 'ended', tasks: 30, attempts: 8 },
+  you: { user: 'alice', namespace: 'rollouts', rights: ['read'] },
+});
 page('read-only', { options: { state: 'ended', tasks: 30, attempts: 8 }, readOnly: true });
 page('filtered', { filter: 'error:tool_error steps>5' });
 page('no-match', { filter: 'error:timeout tool:renew_loan steps>30' });

@@ -1,5 +1,6 @@
 /** Sample rollouts for stories, each with something that a page must be able to show. */
 import type { Json, JsonObject } from '../../../src/common/json.ts';
+import type { You } from '../../../src/protocol/access.ts';
 import type { EditorBreakpoint } from '../../../src/protocol/page.ts';
 import type { WindowPrediction } from '../../../src/protocol/predictedCall.ts';
 import { advanceProgress } from '../../../src/trace/progress.ts';
@@ -13,6 +14,7 @@ export const ROLLOUT = 'r1';
 
 export interface RolloutOptions {
   readonly readOnly?: boolean;
+  readonly you?: You;
   readonly blobs?: Readonly<Record<string, string>>;
   /** Events of the batch's stream. */
   readonly batchEvents?: readonly TraceEvent[];
@@ -44,6 +46,7 @@ export function rolloutHost(
     others = [],
     batchEvents = [],
     readOnly = false,
+    you,
     silent = false,
     ended = false,
     imported,
@@ -88,6 +91,7 @@ export function rolloutHost(
     rows,
     events: streams,
     readOnly,
+    ...(you === undefined ? {} : { you }),
     silent,
     blobs,
     ...(breakpoints === undefined ? {} : { breakpoints }),

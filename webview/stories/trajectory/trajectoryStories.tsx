@@ -222,6 +222,9 @@ page('mail', office, { seq: at(office(), 'model.start', 5), tab: 'messages' });
 page('running', running, { live: 'I look at both loans and renew them, one after the ', rest: restOfRunning });
 page('held', () => heldDesk(42_000));
 page('held-elsewhere', () => heldDesk(42_000), { seq: 8 });
+page('held-may-not-control', () => heldDesk(42_000), {
+  you: { user: 'alice', namespace: 'rollouts', rights: ['read'] },
+});
 page('imported', imported, { imported: INSTRUCTION });
 page('continued', continued, {
   seq: continued().find(({ kind }) => kind === 'model.start')?.seq ?? 0,

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { diffText } from '../../../../src/cli/commands/cluster/diff.ts';
 import { fieldDiffs, readable, yamlOf } from '../../../../src/kubernetes/install/objectDiff.ts';
+import type { ObjectDiff } from '../../../../src/protocol/installDiff.ts';
 
 const metadata = { name: 'x', uid: '1', resourceVersion: '7', managedFields: [], labels: { a: 'b' } };
 
@@ -48,7 +49,7 @@ describe('the diff of an object', () => {
   });
 
   it('is text on the command line', () => {
-    const same = { kind: 'Role', name: 'r', change: 'same' as const, fields: [] };
+    const same: ObjectDiff = { kind: 'Role', name: 'r', change: 'same', fields: [] };
     const text = diffText({
       namespace: 'ns',
       installed: true,
