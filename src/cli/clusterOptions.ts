@@ -142,8 +142,8 @@ export const INSTALL_OPTIONS = {
     type: 'string',
     value: 'HOW',
     text:
-      'add replicas while requests wait, from --vllm-replicas to --vllm-max-replicas: keda (a ScaledObject), or hpa (the ' +
-      'custom metric vllm_num_requests_waiting); `none` stops it',
+      'add replicas while requests wait, from --vllm-replicas to --vllm-max-replicas: keda (a ScaledObject), or hpa ' +
+      '(the custom metric vllm_num_requests_waiting); `none` stops it',
   },
   'vllm-max-replicas': { type: 'string', value: 'N', text: 'maximum number of replicas with --vllm-autoscale' },
   'vllm-prometheus': { type: 'string', value: 'URL', text: 'Prometheus that KEDA asks for requests that wait' },

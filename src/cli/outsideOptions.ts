@@ -1,4 +1,4 @@
-/** Defines and reads the options of `rollout cluster` about what is outside the cluster: gateways, proxies, authorities. */
+/** Defines and reads the options of `rollout cluster` about what is outside: gateways, proxies, authorities. */
 import { StudioError } from '../common/errors.ts';
 import type { InstallInput, InstallOptions } from '../kubernetes/install/options.ts';
 import { type CommandLine, type Option, textOption, textOptions } from './command.ts';
@@ -14,14 +14,14 @@ export const OUTSIDE_OPTIONS = {
     type: 'string',
     value: 'SECRET',
     text:
-      'Secret with the certificate of the host, or issuer:NAME or cluster-issuer:NAME of cert-manager (the certificate ' +
-      'of the controller)',
+      'Secret with the certificate of the host, or issuer:NAME or cluster-issuer:NAME of cert-manager (the ' +
+      'certificate of the controller)',
   },
   'ingress-annotation': {
     type: 'string',
     value: 'NAME=VALUE',
     multiple: true,
-    text: 'annotation for the Ingress controller, e.g. time-outs and the size of bodies; repeatable; `none` takes all back',
+    text: 'annotation for the Ingress controller, e.g. time-outs, size of bodies; repeatable; `none` takes all back',
   },
   'ingress-backend': {
     type: 'string',
@@ -51,8 +51,8 @@ export const OUTSIDE_OPTIONS = {
     type: 'string',
     value: 'PROOF',
     text:
-      'how the proxy proves itself: mtls:SECRET:NAME[,NAME], a client certificate with this CN from the ca.crt of the ' +
-      'Secret; or shared-secret:SECRET, its key proxy-secret in the header X-Rollout-Proxy-Secret',
+      'how the proxy proves itself: mtls:SECRET:NAME[,NAME], a client certificate with this CN from the ca.crt of ' +
+      'the Secret; or shared-secret:SECRET, its key proxy-secret in the header X-Rollout-Proxy-Secret',
   },
   proxy: {
     type: 'string',
@@ -149,7 +149,9 @@ function readIdentity(commandLine: CommandLine, installed: InstallOptions['ident
   const from = proof === undefined ? installed?.from : readProof(proof);
   if (fields === undefined || from === undefined)
     throw new StudioError('usage', '--identity-headers and --identity-from require each other.', {
-      hint: 'For example: --identity-headers user=X-Forwarded-User,groups=X-Forwarded-Groups --identity-from mtls:proxy-ca:oauth2-proxy',
+      hint:
+        'For example: --identity-headers user=X-Forwarded-User,groups=X-Forwarded-Groups --identity-from ' +
+        'mtls:proxy-ca:oauth2-proxy',
     });
   return { identity: { ...fields, from } as InstallInput['identity'] };
 }

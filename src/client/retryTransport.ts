@@ -1,6 +1,6 @@
 /**
- * Sends requests again whose connection was cut, as by a port-forward that drops. All requests may be sent twice, except
- * for those that hand out something once: launches, commands, and groups have IDs, blobs have hashes.
+ * Sends requests again whose connection was cut, as by a port-forward that drops. All requests may be sent twice,
+ * except for those that hand out something once: launches, commands, and groups have IDs, blobs have hashes.
  */
 import { sleep } from '../common/abort.ts';
 import { StudioError } from '../common/errors.ts';

@@ -61,7 +61,9 @@ export function proxyUrl(value: string): URL {
   const proxy = URL.canParse(address) ? new URL(address) : undefined;
   if (proxy?.protocol !== 'http:' && proxy?.protocol !== 'https:')
     throw new StudioError('config', 'The configured proxy is not an http:// or https:// URL.', {
-      hint: 'Check HTTPS_PROXY, HTTP_PROXY, and ALL_PROXY, in VS Code the setting http.proxy, and proxy-url in the kubeconfig.',
+      hint:
+        'Check HTTPS_PROXY, HTTP_PROXY, and ALL_PROXY, in VS Code the setting http.proxy, and proxy-url in the ' +
+        'kubeconfig.',
     });
   return proxy;
 }

@@ -145,6 +145,7 @@ test(
       store: () => bench.store,
       target: () => 'lab',
       reconnectMs: 500,
+      quietMs: 100,
       connect: async (target, { signal }) => {
         targets.push(target);
         const found = await connect({
@@ -153,7 +154,9 @@ test(
           ...(signal === undefined ? {} : { signal }),
         });
         held += 1;
-        return { ...found, close: () => void (held -= 1) };
+        // Like that of a target, it starts no server.
+        const reconnect = () => Promise.reject(new StudioError('unavailable', 'The target lab does not respond.'));
+        return { ...found, reconnect, close: () => void (held -= 1) };
       },
     });
     try {

@@ -81,7 +81,10 @@ async function connectUrl(
   };
 }
 
-/** Reports why reconnecting fails, once it has failed for a while: each reason once, until the server is reachable again. */
+/**
+ * Reports why reconnecting fails, once connections were cut for a while: each reason once, until the server is
+ * reachable again.
+ */
 class FailureNotices {
   readonly #notify: TargetOptions['onNotice'];
   #last = '';

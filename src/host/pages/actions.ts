@@ -111,8 +111,8 @@ function linkTo(context: vscode.ExtensionContext, place: PagePlace): vscode.Uri 
 }
 
 /**
- * Returns a read-only link for a browser on the user's machine. In remote windows, VS Code forwards the port there for as
- * long as the window is open.
+ * Returns a read-only link for a browser on the user's machine. In remote windows, VS Code forwards the port there for
+ * as long as the window is open.
  */
 async function browserLink(server: Pick<ServerLink, 'connection'>, place: PagePlace): Promise<string> {
   const address = (await server.connection()).readAddress();

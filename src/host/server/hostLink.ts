@@ -7,7 +7,6 @@ import type { TargetTokens } from '../targets/address/targetTokens.ts';
 import type { Log } from '../window/log.ts';
 import { setting } from '../window/settings.ts';
 import type { ServerId } from './connections.ts';
-import { applyOutbound, childEnvironment } from './outbound.ts';
 import { cliOf } from './runCli.ts';
 import { type ClosableConnection, type LinkPorts, WindowServerLink } from './serverLink.ts';
 import type { ServerSettings } from './serverSettings.ts';
@@ -54,13 +53,18 @@ function linkTo(
 }
 
 async function connectTo(target: string, options: ConnectOptions, tokens: TargetTokens): Promise<ClosableConnection> {
-  if (target === LOCAL)
-    return (await import('../../client/connect.ts')).connect({ ...options, environment: childEnvironment() });
+  if (target === LOCAL) {
+    const [{ connect }, { childEnvironment }] = await Promise.all([
+      import('../../client/connect.ts'),
+      import('./outbound.ts'),
+    ]);
+    return connect({ ...options, environment: childEnvironment() });
+  }
   const [{ connectTarget }, { TargetFile }, env] = await Promise.all([
     import('../../client/targets/connectTarget.ts'),
     import('../../client/targets/targetFile.ts'),
     tokens.env([target]),
-    applyOutbound(),
+    import('./outbound.ts').then(({ applyOutbound }) => applyOutbound()),
   ]);
   return connectTarget(target, new TargetFile().get(target), { env: { ...process.env, ...env }, ...options });
 }
@@ -77,7 +81,7 @@ export function createCli(log: Log, tokens: TargetTokens, settings: ServerSettin
     target: () => settings.target,
     sandbox: () => setting('launch.sandbox'),
     tokens: (names) => tokens.env(names),
-    environment: childEnvironment,
+    environment: async () => (await import('./outbound.ts')).childEnvironment(),
     trusted: () => vscode.workspace.isTrusted,
     log: (text) => log.channel.debug(text),
   });

@@ -17,7 +17,7 @@ export interface CliPorts {
   /** Returns the variables with the tokens of the targets among the words. */
   readonly tokens?: (names: readonly string[]) => Promise<Readonly<Record<string, string>>>;
   /** Variables for the command, besides those of this process. */
-  readonly environment?: () => Readonly<Record<string, string>>;
+  readonly environment?: () => Promise<Readonly<Record<string, string>>>;
   /** false in Restricted Mode. */
   readonly trusted: () => boolean;
   readonly log: (text: string) => void;
@@ -109,7 +109,7 @@ async function start(
   signal?: AbortSignal,
 ): Promise<ChildProcess> {
   const { store, target } = at ?? { store: ports.store(), target: ports.target() };
-  const tokens = await ports.tokens?.([target, ...args]);
+  const [tokens, environment] = await Promise.all([ports.tokens?.([target, ...args]), ports.environment?.()]);
   if (signal?.aborted === true) throw cancelled(signal);
   const file = ports.file ?? fileURLToPath(entryUrl('cli'));
   return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', file, ...args], {
@@ -122,7 +122,7 @@ async function start(
     env: {
       ...(tokens === undefined || Object.keys(tokens).length === 0 ? {} : { NODE_USE_SYSTEM_CA: '1' }),
       ...process.env,
-      ...ports.environment?.(),
+      ...environment,
       ...tokens,
       ...env,
       ROLLOUT_STORE: store,

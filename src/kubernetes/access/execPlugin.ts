@@ -130,8 +130,8 @@ async function start(call: PluginCall, signal: AbortSignal): Promise<PluginCrede
   if (!VERSIONS.some((version) => version === exec.apiVersion))
     throw new StudioError(
       'config',
-      `The kubeconfig asks the program ${exec.command} for credentials of the version ${exec.apiVersion}, which is not ` +
-        'supported.',
+      `The kubeconfig asks the program ${exec.command} for credentials of the version ${exec.apiVersion}, which is ` +
+        'not supported.',
       { hint: `Update the program and fetch the kubeconfig again. Supported: ${VERSIONS.join(', ')}.` },
     );
   const terminal = call.terminal ?? hasTerminal();
@@ -150,8 +150,8 @@ function needsTerminal({ command }: Plugin, call: PluginCall): StudioError {
     `The program ${command}, which provides the credentials for ${nameOf(call)}, needs a terminal.`,
     {
       hint:
-        `Log in with it in a terminal (kubectl get pods --context ${call.context}), and try again. If it asks each time, ` +
-        'run rollout in that terminal.',
+        `Log in with it in a terminal (kubectl get pods --context ${call.context}), and try again. If it asks each ` +
+        'time, run rollout in that terminal.',
     },
   );
 }
@@ -212,7 +212,9 @@ function tooSlow({ command }: Plugin, call: PluginCall, timeoutMs: number, stder
     `The program ${command}, which provides the credentials for ${nameOf(call)}, did not answer within ` +
       `${String(Math.round(timeoutMs / 1000))} s${said === '' ? '' : `: ${said}`}.`,
     {
-      hint: `It may wait for a login. Log in with it in a terminal (kubectl get pods --context ${call.context}), and try again.`,
+      hint:
+        'It may wait for a login. Log in with it in a terminal (kubectl get pods --context ' +
+        `${call.context}), and try again.`,
     },
   );
 }

@@ -14,8 +14,8 @@ export function isSecure(request: IncomingMessage): boolean {
 }
 
 /**
- * Returns the user in the client certificate of a request. `authority`: that of the cluster for client certificates (PEM),
- * if the connection also accepts those of others. Throws `unauthorized`.
+ * Returns the user in the client certificate of a request. `authority`: that of the cluster for client certificates
+ * (PEM), if the connection also accepts those of others. Throws `unauthorized`.
  */
 export function certificateUser(request: IncomingMessage, authority?: string): ClusterUser {
   const { socket } = request;

@@ -116,7 +116,7 @@ export class Logins {
     };
   }
 
-  /** Returns a user whom a proxy named, with what it may do now. Throws `unavailable` while the cluster does not answer. */
+  /** Returns a user whom a proxy named, with its rights. Throws `unavailable` while the cluster does not answer. */
   async proxied(user: ClusterUser): Promise<ClientIdentity> {
     const { reviewer, log } = this.#options;
     if (reviewer === undefined)

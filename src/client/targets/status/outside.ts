@@ -56,7 +56,7 @@ async function ingressFinding(cluster: Cluster, host: string, signal: AbortSigna
     name: 'outside',
     state: 'missing',
     text: `the Ingress of ${host} has no address: no Ingress controller has taken it`,
-    hint: 'Check its class with kubectl get ingressclass, and set it with rollout cluster upgrade --ingress-class CLASS.',
+    hint: 'Check kubectl get ingressclass, and set the class with rollout cluster upgrade --ingress-class CLASS.',
   };
 }
 
@@ -124,7 +124,7 @@ async function hostFinding(
         name: 'outside',
         state: 'wrong',
         text: `the gateway at ${url} cannot reach the server (HTTP status ${reply.status})`,
-        hint: 'Admit its pods with rollout cluster upgrade --allow-ingress namespace:NAME, and check which port it uses.',
+        hint: 'Admit its pods with rollout cluster upgrade --allow-ingress namespace:NAME, and check its port.',
       };
     if (identity !== undefined && reply.status !== 404)
       return { name: 'outside', state: 'ok', text: `a proxy answers at ${url}, where users sign in` };

@@ -5,8 +5,8 @@ import type { VllmOptions } from '../options.ts';
 import { object, type Place } from './object.ts';
 
 /**
- * Requests that wait for each replica before another one starts. The server lets only few wait, and holds the other calls
- * back, so a small number already means that there is more to do.
+ * Requests that wait for each replica before another one starts. The server lets only few wait, and holds the other
+ * calls back, so a small number already means that there is more to do.
  */
 const WAITING = '2';
 /** Weights take minutes to load, so replicas stay through short pauses, and leave one at a time. */

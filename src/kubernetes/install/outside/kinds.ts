@@ -11,7 +11,8 @@ export const OPTIONAL_KINDS = [
 ] satisfies readonly Kind[];
 
 /**
- * Returns the objects with these labels; none of an optional kind that the cluster lacks, or that the account may not list.
+ * Returns the objects with these labels; none of an optional kind that the cluster lacks, or that the account may not
+ * list.
  */
 export async function ownOf(
   cluster: Cluster,

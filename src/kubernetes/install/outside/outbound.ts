@@ -1,4 +1,4 @@
-/** Variables and volumes with which pods reach what is outside their cluster: through a proxy, and with its authorities. */
+/** Variables and volumes with which pods reach what is outside their cluster: through a proxy, with its authorities. */
 import { z } from 'zod';
 import { canonicalJson } from '../../../common/json.ts';
 import { ANYWHERE, address, type EgressRule } from '../../network/peers.ts';
@@ -35,8 +35,8 @@ export function noProxyOf(noProxy: readonly string[], apiServer?: string): strin
 }
 
 /**
- * Returns the variables by which programs find a proxy. Some know only the lower-case ones. Node.js itself would use them
- * with NODE_USE_ENV_PROXY, but it knows no networks in NO_PROXY, and replicas of model servers have addresses.
+ * Returns the variables by which programs find a proxy. Some know only the lower-case ones. Node.js itself would use
+ * them with NODE_USE_ENV_PROXY, but it knows no networks in NO_PROXY, and replicas of model servers have addresses.
  */
 export function proxyEnv(proxy: string, noProxy: string): Fields[] {
   const values = { HTTPS_PROXY: proxy, HTTP_PROXY: proxy, NO_PROXY: noProxy };

@@ -24,7 +24,10 @@ async function plugin(api: KubeApi, code: string, exec: Readonly<Record<string, 
     `const fs = require('node:fs');
     fs.appendFileSync(${JSON.stringify(runs)}, process.pid + '\\n');
     const info = JSON.parse(process.env.KUBERNETES_EXEC_INFO);
-    const give = (status, more) => console.log(JSON.stringify({ kind: 'ExecCredential', apiVersion: info.apiVersion, status, ...more }));
+    const { apiVersion } = info;
+    const give = (status, more) => console.log(JSON.stringify({ kind: 'ExecCredential', apiVersion, status, ...more }));
+    const later = (ms) => new Date(Date.now() + ms).toISOString();
+    const token = 'run-' + fs.readFileSync(${JSON.stringify(runs)}, 'utf8').split('\\n').length;
     ${code}`,
   );
   const config = {
@@ -91,8 +94,9 @@ test('a plug-in is told version, variables, and cluster; its token counts until 
   await using api = await startKubeApi();
   const { open, pids } = await plugin(
     api,
-    `give({ token: [process.env.REGION, info.spec.interactive, info.spec.cluster.server, info.spec.cluster.config.audience,
-      process.env.ELECTRON_RUN_AS_NODE].join('|'), expirationTimestamp: new Date(Date.now() + 3600_000).toISOString() })`,
+    `const { interactive, cluster } = info.spec;
+    const parts = [process.env.REGION, interactive, cluster.server, cluster.config.audience];
+    give({ token: [...parts, process.env.ELECTRON_RUN_AS_NODE].join('|'), expirationTimestamp: later(3600_000) })`,
     { env: [{ name: 'REGION', value: 'eu' }], provideClusterInfo: true },
   );
   const [one, two] = [await open(), await open()];
@@ -106,12 +110,10 @@ test('a plug-in is told version, variables, and cluster; its token counts until 
 
 test('an expired credential, and one that the cluster refuses, is fetched again', async () => {
   await using api = await startKubeApi();
-  const { open, pids } = await plugin(
-    api,
-    `give({ token: 'run-' + fs.readFileSync(${JSON.stringify(path.join(path.dirname(api.kubeconfig), 'runs'))}, 'utf8').split('\\n').length,
-      expirationTimestamp: new Date(Date.now() + 5_000).toISOString() })`,
-    { apiVersion: V1BETA1, interactiveMode: undefined },
-  );
+  const { open, pids } = await plugin(api, 'give({ token, expirationTimestamp: later(5_000) })', {
+    apiVersion: V1BETA1,
+    interactiveMode: undefined,
+  });
   const cluster = await open();
   await cluster.version();
   await cluster.version();
@@ -119,10 +121,7 @@ test('an expired credential, and one that the cluster refuses, is fetched again'
   await using refusing = await startKubeApi(({ headers }) =>
     headers.authorization === 'Bearer run-2' ? statusReply(401, 'Unauthorized', 'no') : { body: {} },
   );
-  const again = await plugin(
-    refusing,
-    `give({ token: 'run-' + fs.readFileSync(${JSON.stringify(path.join(path.dirname(refusing.kubeconfig), 'runs'))}, 'utf8').split('\\n').length })`,
-  );
+  const again = await plugin(refusing, 'give({ token })');
   const other = await again.open();
   await other.version();
   assert.equal(refusing.requests.at(-1)?.headers.authorization, 'Bearer run-3');

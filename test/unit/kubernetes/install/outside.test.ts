@@ -134,8 +134,8 @@ test('a proxy that says who users are proves itself by a certificate or a secret
 test('server, workers, and vLLM get the proxy and the authorities', async () => {
   const objects = objectsOf(
     await options(
-      '--proxy http://proxy.corp:3128 --no-proxy .corp --no-proxy 203.0.113.0/24 --ca-bundle configmap:corp-ca/ca.pem ' +
-        '--vllm some/model',
+      '--proxy http://proxy.corp:3128 --no-proxy .corp --no-proxy 203.0.113.0/24 --ca-bundle ' +
+        'configmap:corp-ca/ca.pem --vllm some/model',
     ),
     undefined,
     NS,
