@@ -98,6 +98,7 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
     // Without TLS, nobody can log in.
     ...(kubernetes === undefined || authority === undefined ? {} : { reviewer: kubernetes.reviewer(log) }),
     ...(kubernetes === undefined ? {} : { programs: kubernetes.programs }),
+    ...(kubernetes?.modelServer === undefined ? {} : { modelServer: kubernetes.modelServer }),
     ...(kubernetes === undefined ? {} : { replicas: kubernetes.replicas(log) }),
     readOnly,
     executor:

@@ -9,6 +9,7 @@ import type { OriginRules } from './access/origins.ts';
 import type { ClientTokens } from './access/tokens.ts';
 import type { Mount, SecurePort } from './listener.ts';
 import type { Programs } from './routes/programs.ts';
+import type { ModelServer } from './shares/modelGpus.ts';
 import type { Collector } from './telemetry/otlp/collector.ts';
 
 export interface RolloutServerOptions {
@@ -34,6 +35,8 @@ export interface RolloutServerOptions {
   readonly readOnly?: boolean;
   /** How it divides what it has among users and queues; equally among users by default. */
   readonly shares?: SharesFile;
+  /** The model server of the installation, whose GPU time is divided among batches. */
+  readonly modelServer?: ModelServer;
   /** Source of the replicas behind endpoints. */
   readonly replicas?: ReplicaSource;
   readonly mounts: readonly Mount[];

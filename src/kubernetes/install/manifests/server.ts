@@ -7,6 +7,7 @@ import type { KubeObject } from '../../access/objects.ts';
 import {
   IMAGE_PROGRAMS,
   labels,
+  MODEL_GPUS_VARIABLE,
   NAMES,
   OPTIONS_ANNOTATION,
   SERVER_PORT_NAME,
@@ -209,6 +210,10 @@ function container(
       { name: 'ROLLOUT_PULL_POLICY', value: options.pullPolicy },
       ...(workers === undefined ? [] : [{ name: WORKERS_VARIABLE, value: canonicalJson(workers) }]),
       ...(options.shares === undefined ? [] : [{ name: SHARES_VARIABLE, value: canonicalJson(options.shares) }]),
+      // Several servers would each divide the GPU time of the model.
+      ...(options.vllm === undefined || options.replicas > 1
+        ? []
+        : [{ name: MODEL_GPUS_VARIABLE, value: String(options.vllm.gpus) }]),
       ...(sha === undefined ? [{ name: 'ROLLOUT_PROGRAMS', value: options.programs }] : []),
       { name: 'HOME', value: WORK },
       { name: 'TMPDIR', value: WORK },
