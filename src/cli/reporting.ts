@@ -41,7 +41,7 @@ export function printReport(
       ...(comparison === undefined ? {} : { baseline: comparison }),
       ...(fork === undefined ? {} : { fork }),
       ...(rescored === undefined ? {} : { rescored }),
-      ...(hours === undefined ? {} : { pods: hours }),
+      ...(hours === undefined ? {} : { hours }),
     });
   else {
     context.print(reportText({ ...report, incidents }, context.terminal.width));

@@ -89,6 +89,8 @@ export const PROGRAM_SOURCES = ['configmaps', 'image'] as const;
 export type ProgramSource = (typeof PROGRAM_SOURCES)[number];
 /** Variable of the server with the settings of pods for all batches, as JSON. */
 export const WORKERS_VARIABLE = 'ROLLOUT_WORKERS';
+/** The environment variable of the server with the number of GPUs of each replica of the installed model. */
+export const MODEL_GPUS_VARIABLE = 'ROLLOUT_MODEL_GPUS';
 
 /** The folder of the programs in such an image. */
 export const IMAGE_PROGRAMS = '/opt/rollout';

@@ -33,7 +33,6 @@ import { serverInfo } from './serverInfo.ts';
 import type { RolloutServerOptions } from './serverOptions.ts';
 import type { Services } from './services.ts';
 import { openShares } from './shares/open.ts';
-import { podShares } from './shares/podShares.ts';
 import { StoreHealth } from './storeHealth.ts';
 import { Counters } from './telemetry/counters.ts';
 import { openTraceExport } from './telemetry/otlp/open.ts';
@@ -123,6 +122,9 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     leasing: () => leasing,
     supervisor: () => supervisor,
     executor: () => late.executor,
+    submissions,
+    modelServer: options.modelServer,
+    replicas: (endpoint) => pressure.known().get(endpoint)?.length,
   });
   const { shares } = opened;
   const pressure: BackPressure = new BackPressure({
@@ -246,7 +248,10 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       pressure.report(batch, endpoint, { ...report, what });
     },
     rolloutEnded: (batch) => supervisor.rolloutEnded(batch),
-    followed: (batch, rollout, event) => supervisor.followed(batch, rollout, event),
+    followed: (batch, rollout, event) => {
+      opened.followed(batch, rollout, event);
+      supervisor.followed(batch, rollout, event);
+    },
     returned: (batch, one) => returns.add(batch, one),
     noSandbox: async ({ row, spec }, reason) => {
       await late.executor?.noSandbox?.(row.batch, await submissions.get(spec.submission), reason);
@@ -333,7 +338,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
         hub,
         origins: options.advertise ?? [],
         listens: origin(),
-        shares: podShares({ shares, store, submissions }),
+        shares: opened.pods,
       }),
     );
   if (options.readOnly !== true) {

@@ -11,6 +11,7 @@ import type { ProxyIdentity } from './access/proxyIdentity.ts';
 import type { ClientTokens } from './access/tokens.ts';
 import type { Mount, SecurePort } from './listener.ts';
 import type { Programs } from './routes/programs.ts';
+import type { ModelServer } from './shares/modelGpus.ts';
 import type { Collector } from './telemetry/otlp/collector.ts';
 
 export interface RolloutServerOptions {
@@ -40,6 +41,8 @@ export interface RolloutServerOptions {
   readonly shares?: SharesFile;
   /** What it removes by itself. */
   readonly retention?: RetentionFile | undefined;
+  /** The model server of the installation, whose GPU time is divided among batches. */
+  readonly modelServer?: ModelServer;
   /** Source of the replicas behind endpoints. */
   readonly replicas?: ReplicaSource;
   readonly mounts: readonly Mount[];

@@ -82,7 +82,7 @@ export function podHoursText(models: PodHours): string {
     );
     return `${used.length === 0 ? 'nothing requested' : used.join(', ')} (${model})`;
   });
-  return `pods       ${parts.join('; ')}`;
+  return `hours      ${parts.join('; ')}`;
 }
 
 /** Formats hours: `0.05`, `1.5`, `120`; nothing for none. */

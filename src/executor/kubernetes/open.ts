@@ -9,7 +9,7 @@ import { Cluster } from '../../kubernetes/access/cluster.ts';
 import { SliceReplicas } from '../../kubernetes/endpoints/sliceReplicas.ts';
 import { ClusterReviewer } from '../../kubernetes/identity/clusterReviewer.ts';
 import { OUTBOUND_VARIABLE, workerOutbound } from '../../kubernetes/install/outside/outbound.ts';
-import { WORKERS_VARIABLE } from '../../kubernetes/names.ts';
+import { MODEL_GPUS_VARIABLE, NAMES, WORKERS_VARIABLE } from '../../kubernetes/names.ts';
 import { type Archive, pack } from '../../kubernetes/programs/archive.ts';
 import { programFiles, WORKER_PROGRAMS } from '../../kubernetes/programs/collect.ts';
 import type { ReplicaSource } from '../../protocol/replicas.ts';
@@ -20,6 +20,8 @@ import { KubernetesExecutor } from './kubernetesExecutor.ts';
 const RECONNECT_SECONDS = 600;
 
 interface OpenedKubernetes {
+  /** The model server of the installation, if it has one whose GPU time this server can divide. */
+  readonly modelServer?: { readonly name: string; readonly namespace: string; readonly gpus: number };
   readonly programs: Archive;
   readonly executor: (host: ClusterHost) => Executor;
   /** Creates the source of replicas of model servers in the namespace. */
@@ -47,8 +49,10 @@ export async function openKubernetes(
     ...(proxy === undefined ? {} : { proxy: { url: proxy, except: noProxy } }),
     ...(caBundle === undefined ? {} : { caBundle }),
   };
+  const gpus = Number(environment[MODEL_GPUS_VARIABLE] ?? 0);
   return {
     programs,
+    ...(gpus > 0 ? { modelServer: { name: NAMES.vllm, namespace: cluster.namespace, gpus } } : {}),
     reviewer: (log) => new ClusterReviewer({ cluster, authority, log }),
     replicas: (log) => new SliceReplicas({ cluster, log }),
     executor: (host) =>

@@ -36,7 +36,7 @@ interface SupervisorOptions {
   readonly leasing: Leasing;
   readonly pressure: BackPressure;
   readonly groups: BatchGroups;
-  readonly shares: Pick<Shares, 'update' | 'remove' | 'ended' | 'followed'>;
+  readonly shares: Pick<Shares, 'update' | 'remove' | 'ended'>;
   readonly submissions: Submissions;
   readonly secrets: Secrets;
   readonly workers: WorkerSource | undefined;
@@ -134,7 +134,6 @@ export class Supervisor {
 
   /** Handles a stored event of one of its rollouts: reports attempts lost to infrastructure, and stops if all are. */
   followed(batch: string, rollout: string, event: TraceEvent): void {
-    this.#options.shares.followed(batch, event);
     const loss = this.#track(batch).losses.add(rollout, event);
     if (loss === undefined) return;
     const stop = (reason: string): Promise<unknown> => this.stop(batch, reason, 'infrastructure');

@@ -1,13 +1,17 @@
 /** Assembles how a server divides what it has. */
 import type { Log } from '../../common/log.ts';
 import type { SharesFile } from '../../config/schema/sharesFile.ts';
-import type { Executor } from '../../executor/executor.ts';
+import type { Executor, PodShares } from '../../executor/executor.ts';
 import type { SharesReply } from '../../protocol/shares.ts';
 import type { Store } from '../../store/store.ts';
+import type { TraceEvent } from '../../trace/schema.ts';
 import type { Caller } from '../access/caller.ts';
+import type { Submissions } from '../batches/submissions.ts';
 import type { Supervisor } from '../batches/supervisor.ts';
 import type { Hub } from '../workers/hub.ts';
 import type { Leasing } from '../workers/leasing.ts';
+import { ModelGpus, type ModelServer } from './modelGpus.ts';
+import { podShares } from './podShares.ts';
 import { sharesReply } from './reply.ts';
 import { WaitReports } from './reports.ts';
 import { ShareSettings } from './settings.ts';
@@ -22,10 +26,17 @@ interface ShareParts {
   readonly leasing: () => Leasing;
   readonly supervisor: () => Supervisor;
   readonly executor: () => Executor | undefined;
+  readonly submissions: Submissions;
+  readonly modelServer: ModelServer | undefined;
+  /** Returns the ready replicas of an endpoint. */
+  readonly replicas: (endpoint: string) => number | undefined;
 }
 
 export interface OpenedShares {
   readonly shares: Shares;
+  readonly pods: PodShares;
+  /** Handles a stored event of a rollout. */
+  followed(batch: string, rollout: string, event: TraceEvent): void;
   reply(caller: Caller): Promise<SharesReply>;
   /** Reads what was used before. */
   start(): Promise<void>;
@@ -52,14 +63,26 @@ export function openShares(file: SharesFile, parts: ShareParts): OpenedShares {
     wantsMore: (batch) => leasing().requested(batch) > 0,
   };
   let reports: WaitReports | undefined;
+  const pods = podShares({ shares, store, submissions: parts.submissions });
+  const { modelServer: server, replicas } = parts;
+  const gpus =
+    server === undefined ? undefined : new ModelGpus({ server, replicas, record: (runs) => pods.record(runs), log });
   return {
     shares,
+    pods,
+    followed: (batch, rollout, event) => {
+      shares.followed(batch, event);
+      gpus?.followed(batch, rollout, event);
+    },
     reply: (caller) => sharesReply({ ...sources, store, hasPods: executor()?.podsWait !== undefined }, caller),
     start: async () => {
       await usage.start();
       reports = new WaitReports({ sources, store, log });
     },
     close: () => reports?.close(),
-    flush: () => usage.close(),
+    flush: async () => {
+      await gpus?.close();
+      await usage.close();
+    },
   };
 }

@@ -283,7 +283,7 @@ pods: { image: x, counts: 3, isolation: pods }
   it('that is empty or another kind of file is reported', async () => {
     const keys =
       'Available keys: version, agent, world, dataset, attempts, mix, seed, scorer, stop, retry, target, ' +
-      'concurrency, notify, share, order, priority, hold_limit, sandbox, curriculum, group, pods.';
+      'concurrency, notify, share, order, priority, queue, hold_limit, sandbox, curriculum, group, pods.';
     assert.deepEqual(await check('b.batch.yaml', ''), [
       `b.batch.yaml:1:1: the file is empty — Start with \`version: 1\`. ${keys}`,
     ]);

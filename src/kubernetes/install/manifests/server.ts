@@ -7,6 +7,7 @@ import type { KubeObject } from '../../access/objects.ts';
 import {
   IMAGE_PROGRAMS,
   labels,
+  MODEL_GPUS_VARIABLE,
   NAMES,
   OPTIONS_ANNOTATION,
   SERVER_PORT_NAME,
@@ -215,6 +216,10 @@ function container(
       ...(options.retention === undefined
         ? []
         : [{ name: RETENTION_VARIABLE, value: canonicalJson(options.retention) }]),
+      // Several servers would each divide the GPU time of the model.
+      ...(options.vllm === undefined || options.replicas > 1
+        ? []
+        : [{ name: MODEL_GPUS_VARIABLE, value: String(options.vllm.gpus) }]),
       ...(sha === undefined ? [{ name: 'ROLLOUT_PROGRAMS', value: options.programs }] : []),
       { name: 'HOME', value: WORK },
       { name: 'TMPDIR', value: WORK },
