@@ -72,7 +72,7 @@ export function BatchHead({ view, actions, page, onCompare }: BatchHeadProps) {
       {running && flow !== undefined && flow.perHour > 0 && (
         <Stat name="rate" value={count(Math.round(flow.perHour))} unit="rollouts/h" />
       )}
-      {left !== undefined && <Stat name="left" value={duration(left)} unit="left" />}
+      {left !== undefined && view.data.waiting === undefined && <Stat name="left" value={duration(left)} unit="left" />}
       {row.state === 'paused' && (
         <span class="batch-stat">{row.released === true ? 'paused, pods released' : 'paused'}</span>
       )}
