@@ -1,6 +1,10 @@
 /** What `rollout cluster install` reports when the server does not start, and what upgrades and uninstalls preserve. */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { verifyArchive } from '../../src/client/data/archiveFile.ts';
 import type { Change } from '../../src/kubernetes/install/install.ts';
 import { NAMES } from '../../src/kubernetes/names.ts';
 import { changedObjects, installDiff } from '../../src/protocol/installDiff.ts';
@@ -128,10 +132,29 @@ describe('an installation', { timeout: 10 * 60_000 }, () => {
     assert.deepEqual((await bench.cluster.get('Secret', NAMES.tokens))?.['data'], tokens?.['data']);
   });
 
+  it('saves its store before an upgrade, and removes batches by rules', async () => {
+    const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-install-'));
+    try {
+      const rules = path.join(folder, 'retention.yaml');
+      writeFileSync(rules, 'version: 1\nrules: [{ name: none, delete: true }]\n');
+      const file = path.join(folder, 'before.rollouts');
+      const changed = await changes('upgrade', '--retention', rules, '--backup', file);
+      assert.equal(changed[`Deployment ${NAMES.server}`], 'changed');
+      const { start } = await verifyArchive(file, { signal: new AbortController().signal });
+      assert.equal(start.batches, 0);
+      const planned = await bench.rollout('gc', '--dry-run', '--json');
+      assert.deepEqual((JSON.parse(planned.stdout) as { why: unknown[] }).why, []);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
   it('serves a model too, until that is removed', async () => {
     const parts = [`Deployment ${NAMES.vllm}`, `Service ${NAMES.vllm}`];
     const installed = await changes(
       'upgrade',
+      '--retention',
+      'none',
       '--vllm',
       'org/model',
       '--vllm-gpus',
@@ -143,6 +166,7 @@ describe('an installation', { timeout: 10 * 60_000 }, () => {
       parts.map((part) => installed[part]),
       ['created', 'created'],
     );
+    assert.equal(installed[`Deployment ${NAMES.server}`], 'changed', 'the rules are taken back');
     const taken = await changes('upgrade', '--vllm', 'none');
     assert.deepEqual(
       parts.map((part) => taken[part]),

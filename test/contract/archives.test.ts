@@ -6,8 +6,10 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
 import { ARCHIVE_MAGIC, type ArchiveFrame, type BackupEnd, FrameReader, framesOf } from '../../src/protocol/archive.ts';
+import { STORE_VERSION } from '../../src/protocol/version.ts';
 import { ARCHIVED, LEFT_OUT } from '../../src/store/archive/tables.ts';
 import { openStore } from '../../src/store/open.ts';
+import { MIGRATIONS } from '../../src/store/sql/schema.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import {
@@ -183,6 +185,10 @@ describe('archives', { timeout: 5 * 60_000 }, () => {
         const blob = await target.store.blobs.get(shaOf(Buffer.alloc(700_000, 'large')));
         assert.equal(shaOf(Buffer.concat(await Array.fromAsync(blob!.bytes))), shaOf(Buffer.alloc(700_000, 'large')));
       });
+
+  it('have the version of the tables', () => {
+    assert.equal(STORE_VERSION, MIGRATIONS.length, 'a new step needs a new STORE_VERSION in src/protocol/version.ts');
+  });
 
   it('queue what workers of the original held, and pause it', async () => {
     const source = await filled('sqlite');
