@@ -20,7 +20,7 @@ import { jsonOf } from '../common/json.ts';
 import { root } from './bundles.ts';
 import { addCounts, afterSecondRun, type Counts, countsText, noCounts, printResult } from './suites/counts.ts';
 import { type FailedFile, ONCE, writeResult } from './suites/result.ts';
-import { type FileResults, NODE_OPTIONS, runInProcesses, runInShards } from './suites/runFiles.ts';
+import { type FileResults, NODE_OPTIONS, type RunOptions, runInProcesses, runInShards } from './suites/runFiles.ts';
 import { startCluster } from './system/cluster.ts';
 import { KITS, missingKit } from './system/kits.ts';
 import { installPrograms } from './system/programs.ts';
@@ -42,7 +42,10 @@ const CONCURRENCY: Readonly<Record<string, number>> = {
   webview: 2,
   vscode: 2,
   worlds: 2,
+  cluster: 2,
 };
+/** Files of this folder of a suite break what the others use, so they run one at a time, after the others. */
+const ALONE = 'alone';
 /** Suites whose files share processes. */
 const SHARDED = new Set(['unit']);
 /**
@@ -65,7 +68,7 @@ const JOURNEY = 'journey';
 /** Breaks the cluster in every tested way, and prints the results. */
 const FAULTS = 'faults';
 /** Suites that are single files of another one. */
-const FILES: Readonly<Record<string, string>> = { [FAULTS]: 'test/cluster/faults*.test.ts' };
+const FILES: Readonly<Record<string, string>> = { [FAULTS]: 'test/cluster/**/faults*.test.ts' };
 /** Suites with a browser. */
 const IN_BROWSER = new Set(['webview', 'vscode']);
 /** How long each file took in its last run, in milliseconds. */
@@ -78,7 +81,20 @@ function runFiles(name: string, files: readonly string[], concurrency = CONCURRE
   if (SHARDED.has(name)) return runInShards(files, options);
   if (name === DEEP) return runInProcesses(files, { ...options, tag: { name: DEEP_TAG, run: 'only' } });
   if (TAGGED.includes(name)) return runInProcesses(files, { ...options, tag: { name: DEEP_TAG, run: 'others' } });
-  return runInProcesses(files, options);
+  return runAloneLast(files, options);
+}
+
+async function runAloneLast(files: readonly string[], options: RunOptions): Promise<FileResults> {
+  const isAlone = (file: string): boolean => path.basename(path.dirname(file)) === ALONE;
+  const results: FileResults = new Map();
+  for (const [group, concurrency] of [
+    [files.filter((file) => !isAlone(file)), options.concurrency],
+    [files.filter(isAlone), 1],
+  ] as const) {
+    if (group.length === 0) continue;
+    for (const [file, result] of await runInProcesses(group, { ...options, concurrency })) results.set(file, result);
+  }
+  return results;
 }
 
 /**

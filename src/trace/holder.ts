@@ -1,6 +1,6 @@
 /** Who holds a rollout, and until when: the same words in every view. */
 import { timeOfDay } from '../common/units.ts';
-import type { EventOf } from './schema.ts';
+import type { EventData, EventOf } from './schema.ts';
 import type { HoldSummary, RolloutRow } from './summary.ts';
 import { holdLabel } from './text/labels.ts';
 
@@ -16,6 +16,11 @@ export function holdSummary({ seq, at, data }: EventOf<'hold'>): HoldSummary {
     since: at,
     ...(limit === undefined ? {} : { until: at + limit }),
   };
+}
+
+/** Returns whether a hold is that of a paused batch: it ends when the batch is resumed, and no command asked for it. */
+export function isOfBatch({ why, command }: EventData['hold']): boolean {
+  return why === 'pause' && command === undefined;
 }
 
 /**

@@ -138,7 +138,9 @@ describe('pods of a batch', { timeout: 10 * 60_000 }, () => {
     }
     const infra = (await workspace.events(batch)).flatMap((event) => (event.kind === 'infra' ? [event.data] : []));
     assert.deepEqual(
-      infra.flatMap(({ what, text }) => (/^(worker|pod)_(?!started|pulling|pending|image)/.test(what) ? [text] : [])),
+      infra.flatMap(({ what, text }) =>
+        /^(worker|pod)_(?!started|pulling|pending|image|runs)/.test(what) ? [text] : [],
+      ),
       [
         `Worker ${metadata.name} has to stop. It hands ${gaps.length} rollouts over to other workers.`,
         `Pod ${metadata.name} was deleted. It handed its rollouts over.`,

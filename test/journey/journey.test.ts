@@ -268,7 +268,8 @@ describe('the whole journey', { timeout: 30 * 60_000 }, () => {
     await story.picture('journey-ended');
     await story.batch.button(/^\d incidents?$/).click();
     await story.batch.frame
-      .getByText(/lost a worker|worker.* lost/i)
+      // As the pod may still hand its rollouts over
+      .getByText(/workers? (lost|had to stop)/)
       .first()
       .waitFor();
     await story.picture('journey-lost');
@@ -280,13 +281,13 @@ describe('the whole journey', { timeout: 30 * 60_000 }, () => {
   });
 });
 
-/** Runs in the page: records each text of a reply that is still being written. */
+/** Runs in the page: records each text of a reply that is still being written, from its first words on. */
 function recordLiveTexts(body: SVGElement | HTMLElement): void {
   const texts: string[] = [];
   Object.assign(window, { liveTexts: texts });
   new MutationObserver(() => {
     const text = body.querySelector('[aria-label="Live text"] .prose')?.textContent ?? '';
-    if (text !== '' && !text.startsWith('Waiting for') && text !== texts.at(-1)) texts.push(text);
+    if (text.trim().length >= 8 && !text.startsWith('Waiting for') && text !== texts.at(-1)) texts.push(text);
   }).observe(body, { childList: true, subtree: true, characterData: true });
 }
 

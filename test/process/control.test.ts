@@ -13,6 +13,8 @@ import { Bench } from '../support/cli.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
 import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
+/** By how much the clocks of two workers differ at most. */
+const CLOCKS_MS = 100;
 const CALCULATOR = { tools: [{ builtin: ['calculator'] }] };
 /** Adds this many times, one step each. */
 const adding = (steps: number): string => `call calculate {"expression": "40 + 2"} times ${steps}\nanswer {{last}}`;
@@ -85,7 +87,21 @@ describe('a running batch', { timeout: 480_000, concurrency: 3 }, () => {
       rows.map((row) => row.progress.passed),
       [true, true, true, true, true, true],
     );
-    const events = await workspace.events(held!.rollout);
+    const later = new Set(paused.filter((row) => row.state === 'queued').map((row) => row.rollout));
+    const streams = new Map<string, TraceEvent[]>();
+    for (const { rollout } of rows) streams.set(rollout, await workspace.events(rollout));
+    const times = (of: boolean, kind: TraceEvent['kind']): number[] =>
+      [...streams]
+        .filter(([rollout]) => later.has(rollout) === of)
+        .map(([, all]) => all.find((event) => event.kind === kind)?.at ?? Number.NaN)
+        .sort((a, b) => a - b);
+    const ends = times(false, 'rollout.end');
+    for (const [index, start] of times(true, 'rollout.start').entries())
+      assert.ok(
+        start > (ends[index] ?? Number.NaN) - CLOCKS_MS,
+        'held ones keep their places for the end of the pause',
+      );
+    const events = streams.get(held!.rollout) ?? [];
     const [hold] = ofKind(events, 'hold');
     assert.deepEqual(
       [hold?.data.why, ofKind(events, 'hold').length, ofKind(events, 'release').length],

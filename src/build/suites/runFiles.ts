@@ -11,7 +11,7 @@ import { failureText } from './failure.ts';
 
 export const NODE_OPTIONS = ['--disable-warning=ExperimentalWarning'];
 
-interface RunOptions {
+export interface RunOptions {
   /** Number of files that run at once. */
   readonly concurrency: number;
   /** Time limit of a file. */

@@ -125,7 +125,7 @@ function imageNotices(pod: Pod): PodNotice[] {
         key: `runs ${name} ${imageID}`,
         of: 'batch',
         infra: {
-          what: 'image',
+          what: 'pod_runs',
           text:
             image === undefined
               ? `Container ${name} runs ${named} (${imageID} on its node). It has no digest of a registry, so other ` +

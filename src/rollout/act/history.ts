@@ -1,4 +1,5 @@
 import { canonicalJson, type Json } from '../../common/json.ts';
+import { isOfBatch } from '../../trace/holder.ts';
 import type { Context, EventData, EventOf, TraceEvent } from '../../trace/schema.ts';
 import { type ReadBlob, unspill } from '../../trace/spill.ts';
 import { Edits } from '../gates/edits.ts';
@@ -166,7 +167,7 @@ export class History {
             why: event.data.why,
             breakpoint: event.data.breakpoint,
             by: event.data.by,
-            ofBatch: event.data.why === 'pause' && event.data.command === undefined,
+            ofBatch: isOfBatch(event.data),
             carried: false,
           };
         return;

@@ -9,6 +9,7 @@ import { REDACTED } from '../../common/redaction/redactor.ts';
 import { oneLine } from '../../common/text.ts';
 import type { WorkerFrame } from '../../protocol/worker.ts';
 import type { AppendResult, Store } from '../../store/store.ts';
+import { isOfBatch } from '../../trace/holder.ts';
 import { checkEvent, type TraceEvent } from '../../trace/schema.ts';
 import type { Deltas } from '../clients/deltas.ts';
 import type { StoreHealth } from '../storeHealth.ts';
@@ -111,10 +112,10 @@ export class Appends {
       followed(session.batch, rollout, event);
       switch (event.kind) {
         case 'hold':
-          session.held.add(rollout);
+          session.holding(rollout, isOfBatch(event.data));
           break;
         case 'release':
-          session.held.delete(rollout);
+          session.released(rollout);
           break;
         case 'model.end':
         case 'tool.end':

@@ -190,11 +190,11 @@ export class WorkerConnection {
     if (pod !== undefined) session.only = await store.podRollout(this.#batch, pod);
     for (const rollout of [...ended, ...drop]) session.lost.add(rollout);
     for (const { rollout } of keep) {
-      const record = await store.rollout(rollout);
-      if (record === undefined) continue;
-      const { row, lineage } = record;
+      const kept = await store.rollout(rollout);
+      if (kept === undefined) continue;
+      const { row, lineage } = kept;
       session.rollouts.set(rollout, heldLease(row, lineage));
-      if (row.state === 'held') session.held.add(rollout);
+      if (row.state === 'held') session.holding(rollout, record.paused && row.progress.hold?.why === 'pause');
     }
     // Read after the session was opened: whoever pauses an endpoint now sees the session, and waits for its report.
     const announced = await endpoints.read();

@@ -156,7 +156,7 @@ export class Leasing {
     let room = Math.min(
       queued,
       this.#options.shares.room(record),
-      concurrency === 'auto' ? this.#options.room(batch) : concurrency - running,
+      concurrency === 'auto' ? this.#options.room(batch) : concurrency - running - this.#continuing(batch),
     );
     // Each session gets its share first, so that the first one does not take everything.
     const part = Math.ceil(room / waiting.length);
@@ -190,6 +190,13 @@ export class Leasing {
       if (counts.size > 0) this.#options.shares.granted();
     }
     return counts;
+  }
+
+  /** Returns the rollouts that the end of a pause is about to continue. Other held ones leave their places to others. */
+  #continuing(batch: string): number {
+    let rollouts = 0;
+    for (const session of this.#options.hub.sessions(batch)) rollouts += session.pausedWithBatch.size;
+    return rollouts;
   }
 
   async #leaseRollouts(session: WorkerSession, want: number): Promise<Lease[]> {

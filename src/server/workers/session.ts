@@ -48,6 +48,8 @@ export class WorkerSession {
   /** Rollouts that it has ended. */
   readonly ended: Set<string> = new Set();
   readonly held: Set<string> = new Set();
+  /** Those of `held` that the pause of their batch holds, so that they continue when it is resumed. */
+  readonly pausedWithBatch: Set<string> = new Set();
   /** The rollout that its pod got in this or an earlier session. There is no other one for it. */
   only: string | undefined;
   /** Whether it has to stop, and gets nothing more. */
@@ -139,10 +141,21 @@ export class WorkerSession {
     return this.rollouts.get(rollout)?.epoch === epoch;
   }
 
+  /** Notes that a rollout is held. */
+  holding(rollout: string, withBatch: boolean): void {
+    this.held.add(rollout);
+    if (withBatch) this.pausedWithBatch.add(rollout);
+  }
+
+  released(rollout: string): void {
+    this.held.delete(rollout);
+    this.pausedWithBatch.delete(rollout);
+  }
+
   /** `how`: whether it has ended the rollout itself. */
   forget(rollout: string, how: 'lost' | 'ended'): void {
     this.rollouts.delete(rollout);
-    this.held.delete(rollout);
+    this.released(rollout);
     this[how].add(rollout);
   }
 

@@ -13,7 +13,7 @@ export interface FaultyBatch {
   /** Tries that are lost with the broken part; none by default. */
   readonly lost?: number;
   /** The one line that reports it to the user. */
-  readonly report: { readonly what: string; readonly like: RegExp };
+  readonly report: { readonly what: string | RegExp; readonly like: RegExp };
   /** Further lines, e.g. about its end. */
   readonly also?: readonly { readonly what: string; readonly like: RegExp }[];
 }
@@ -79,11 +79,13 @@ export class FaultTable {
 }
 
 function only(infra: readonly EventData['infra'][], { what, like }: FaultyBatch['report']): EventData['infra'] {
-  const found = infra.filter((data) => data.what === what && like.test(data.text));
+  const isOf = (data: EventData['infra']): boolean =>
+    typeof what === 'string' ? data.what === what : what.test(data.what);
+  const found = infra.filter((data) => isOf(data) && like.test(data.text));
   const [line] = found;
   assert.ok(
     line !== undefined && found.length === 1,
-    `${found.length} lines of ${what} like ${String(like)} ` +
+    `${found.length} lines of ${String(what)} like ${String(like)} ` +
       `among:\n${infra.map((data) => `${data.what}: ${data.text}`).join('\n')}`,
   );
   return line;

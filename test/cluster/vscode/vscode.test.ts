@@ -225,7 +225,9 @@ describe('a cluster in VS Code', { timeout: 10 * 60_000 }, () => {
     await until(
       async () => {
         titles = await axis.locator('canvas').evaluate(titlesOfLastLane);
-        return titles.some((title) => title.includes(victim) && /^(worker ended|pod deleted)/.test(title));
+        return titles.some(
+          (title) => title.includes(victim) && /^(worker ended|worker leaving|pod deleted|pod handover)/.test(title),
+        );
       },
       PATIENCE_MS,
       'the pod’s end on the time axis',

@@ -65,7 +65,7 @@ describe('podNews', () => {
           containerStatuses: [{ name: 'worker', image: 'node:24', imageID, state: { running: {} } }],
         }),
         spec: { containers: [{ name: 'worker', image: 'node:24' }] },
-      }).flatMap(({ of, infra }) => (infra.what === 'image' ? [`${of} ${infra.text}`] : []));
+      }).flatMap(({ of, infra }) => (infra.what === 'pod_runs' ? [`${of} ${infra.text}`] : []));
     assert.deepEqual(runs(`docker.io/library/node@${digest}`), [`batch Container worker runs node:24@${digest}.`]);
     assert.deepEqual(runs(digest), [
       `batch Container worker runs node:24 (${digest} on its node). It has no digest of a registry, so other nodes ` +

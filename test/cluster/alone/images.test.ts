@@ -1,9 +1,9 @@
 /** Pods run images by their digests where their nodes know these, and by name elsewhere. Needs the kit's nodes. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it, type TestContext } from 'node:test';
-import { batchLabels, selector } from '../../src/kubernetes/names.ts';
-import { steady } from './support/batches.ts';
-import { ClusterBench, until } from './support/clusterBench.ts';
+import { batchLabels, selector } from '../../../src/kubernetes/names.ts';
+import { steady } from '../support/batches.ts';
+import { ClusterBench, until } from '../support/clusterBench.ts';
 
 describe('the images of a batch', { timeout: 10 * 60_000 }, () => {
   let bench: ClusterBench;

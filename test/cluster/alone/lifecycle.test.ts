@@ -1,13 +1,13 @@
 /** From an empty namespace to a finished batch and back: install, run, uninstall, each with the command line. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { connectTarget } from '../../src/client/targets/connectTarget.ts';
-import { serverTokens } from '../../src/client/targets/serverPod.ts';
-import type { TargetStatus } from '../../src/client/targets/targetStatus.ts';
-import { batchLabels, selector } from '../../src/kubernetes/names.ts';
-import { steady } from './support/batches.ts';
-import { ClusterBench, until } from './support/clusterBench.ts';
-import { snapshot } from './support/snapshot.ts';
+import { connectTarget } from '../../../src/client/targets/connectTarget.ts';
+import { serverTokens } from '../../../src/client/targets/serverPod.ts';
+import type { TargetStatus } from '../../../src/client/targets/targetStatus.ts';
+import { batchLabels, selector } from '../../../src/kubernetes/names.ts';
+import { steady } from '../support/batches.ts';
+import { ClusterBench, until } from '../support/clusterBench.ts';
+import { snapshot } from '../support/snapshot.ts';
 
 interface Report {
   readonly batch: string;
