@@ -31,6 +31,27 @@ describe('PermitGate', () => {
     assert.deepEqual(order, [1, 2]);
   });
 
+  it('starts no call while others have an endpoint, and says why, without taking it for a failed one', async () => {
+    gate = new PermitGate();
+    gate.setPermits({ [A]: 2, [B]: 1 });
+    const [running] = take(2);
+    const reasons: unknown[] = [];
+    gate.watchPauses(() => reasons.push(gate.yields(A)));
+    gate.setPermits({ [A]: 0, [B]: 1 }, { [A]: 'priority' });
+    assert.equal(take(1).length, 0);
+    running?.release();
+    assert.equal(take(1).length, 0, 'also when a call ends');
+    assert.deepEqual([gate.yields(A), gate.troubled(A)], ['priority', false]);
+    assert.equal(gate.tryAcquire([A, B])?.endpoint, B, 'another endpoint can be called');
+    const waiting = gate.acquire(() => [A], never);
+    assert.equal(gate.waiting, 1);
+    gate.setPermits({ [A]: 2, [B]: 1 });
+    assert.equal((await waiting).endpoint, A);
+    assert.deepEqual(reasons, ['priority', undefined]);
+    assert.equal(gate.takePeak(), 3, 'the second of A, that of B, and the one that waited');
+    assert.equal(gate.takePeak(), 3, 'those still run');
+  });
+
   it('probes with one call after a failure, and doubles with each answer', () => {
     let now = 0;
     gate = new PermitGate({ now: () => now, random: () => 0.5 });
