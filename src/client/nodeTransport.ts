@@ -14,7 +14,6 @@ import {
   requestHeaders,
   type ServerAddress,
   type Transport,
-  type WireReply,
   type WireRequest,
 } from '../protocol/transport.ts';
 
@@ -22,34 +21,44 @@ import {
 export function nodeTransport(address: () => ServerAddress): Required<Transport> {
   return {
     async request(request) {
-      const server = address();
-      try {
-        return await send(request, server);
-      } catch (error) {
-        throw StudioError.is(error) ? error : requestError(error, request, server);
-      }
+      const { status, whole } = await answered(request, address());
+      const bytes = await whole();
+      return {
+        status,
+        text: () => Promise.resolve(bytes.toString('utf8')),
+        bytes: () => Promise.resolve(new Uint8Array(bytes)),
+      };
     },
     async stream(request) {
-      const server = address();
-      const failure = (error: unknown): StudioError =>
-        StudioError.is(error) ? error : requestError(error, request, server);
-      const reply = await open(request, server).catch((error: unknown) => {
-        throw failure(error);
-      });
-      return {
-        status: reply.statusCode ?? 0,
-        text: async () => (await buffer(reply)).toString('utf8'),
-        pieces: async function* () {
-          const decoder = new TextDecoder();
-          try {
-            for await (const chunk of reply as AsyncIterable<Buffer>) yield decoder.decode(chunk, { stream: true });
-          } catch (error) {
-            throw failure(error);
-          } finally {
-            reply.destroy();
-          }
-        },
-      };
+      const { status, whole, chunks } = await answered(request, address());
+      return { status, text: async () => (await whole()).toString('utf8'), chunks };
+    },
+  };
+}
+
+/** A response whose body has not been read. */
+interface Answer {
+  readonly status: number;
+  readonly whole: () => Promise<Buffer>;
+  readonly chunks: () => AsyncIterable<Uint8Array>;
+}
+
+async function answered(request: WireRequest, server: ServerAddress): Promise<Answer> {
+  const failed = (error: unknown): never => {
+    throw StudioError.is(error) ? error : requestError(error, request, server);
+  };
+  const reply = await send(request, server).catch(failed);
+  return {
+    status: reply.statusCode ?? 0,
+    whole: () => buffer(reply).catch(failed),
+    async *chunks() {
+      try {
+        yield* reply as AsyncIterable<Uint8Array>;
+      } catch (error) {
+        failed(error);
+      } finally {
+        reply.destroy();
+      }
     },
   };
 }
@@ -72,21 +81,8 @@ async function loadSecure(): Promise<Secure> {
   return { agent: serverAgent({ keepAlive: true }), outbound };
 }
 
-/** Sends a request on a connection of its own, and returns its response before it has been read. */
-async function open(request: WireRequest, address: ServerAddress): Promise<IncomingMessage> {
-  const { method, path, signal } = request;
-  const url = address.url + path;
-  const options = { method, headers: requestHeaders(request, address), ...(signal === undefined ? {} : { signal }) };
-  const sent = url.startsWith('https:')
-    ? https.request(url, { ...options, ...(address.ca === undefined ? {} : { ca: address.ca }) })
-    : http.request(url, options);
-  const response = once(sent, 'response');
-  sent.end();
-  const [reply] = (await response) as [IncomingMessage];
-  return reply;
-}
-
-async function send(request: WireRequest, address: ServerAddress): Promise<WireReply> {
+/** Returns the response before its body has been read. */
+async function send(request: WireRequest, address: ServerAddress): Promise<IncomingMessage> {
   const { method, path, body, signal } = request;
   const options = {
     method,
@@ -107,19 +103,7 @@ async function send(request: WireRequest, address: ServerAddress): Promise<WireR
   else sent.end(body);
   try {
     const [reply] = (await response) as [IncomingMessage];
-    if (request.stream === true)
-      return {
-        status: reply.statusCode ?? 0,
-        text: async () => (await buffer(reply)).toString('utf8'),
-        bytes: async () => new Uint8Array(await buffer(reply)),
-        chunks: () => reply as AsyncIterable<Uint8Array>,
-      };
-    const bytes = await buffer(reply);
-    return {
-      status: reply.statusCode ?? 0,
-      text: () => Promise.resolve(bytes.toString('utf8')),
-      bytes: () => Promise.resolve(new Uint8Array(bytes)),
-    };
+    return reply;
   } catch (error) {
     // The server had closed this reused connection, so it never received the request.
     if (

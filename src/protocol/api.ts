@@ -44,7 +44,7 @@ import {
 } from './groups.ts';
 import { type PodList, type PodLogOptions, podList } from './pods.ts';
 import { type BatchHours, batchHours, type SharesReply, sharesReply } from './shares.ts';
-import type { BlobBytes, ByteRange, Transport, WireReply, WireRequest } from './transport.ts';
+import type { BlobBytes, ByteRange, Transport, WireReply, WireRequest, WireStream } from './transport.ts';
 import type { Lineage } from './worker.ts';
 
 export interface RolloutInfo {
@@ -260,12 +260,13 @@ export class Api {
   async *podLog(batch: string, pod: string, options: PodLogOptions, signal?: AbortSignal): AsyncGenerator<string> {
     const { container, tail, follow } = options;
     const path = `/v1/batches/${encodeURIComponent(batch)}/pods/${encodeURIComponent(pod)}/log`;
-    const request = { method: 'GET', path: path + query({ container, tail, follow: follow === true ? 1 : undefined }) };
-    const wire = { ...request, ...(signal === undefined ? {} : { signal }) };
-    const reply = await (this.#transport.stream?.(wire) ?? this.#transport.request(wire));
-    if (reply.status !== 200) throw await readFailure(reply, `GET ${path}`);
-    if ('pieces' in reply) yield* reply.pieces();
-    else yield await reply.text();
+    const reply = await this.stream({
+      method: 'GET',
+      path: path + query({ container, tail, follow: follow === true ? 1 : undefined }),
+      ...(signal === undefined ? {} : { signal }),
+    });
+    const decoder = new TextDecoder();
+    for await (const bytes of reply.chunks()) yield decoder.decode(bytes, { stream: true });
   }
 
   /** Records that this client exports attempts of a batch. */
@@ -381,6 +382,21 @@ export class Api {
     if (reply.status >= 200 && reply.status < 300) return reply;
     throw await readFailure(reply, `${request.method} ${request.path}`);
   }
+
+  /** The same for a response that is read while it arrives, or at once where the transport cannot do that. */
+  async stream(request: WireRequest): Promise<WireStream> {
+    const reply = await this.#transport.stream?.(request);
+    if (reply === undefined) {
+      const whole = await this.send(request);
+      return { status: whole.status, text: () => whole.text(), chunks: () => only(whole.bytes()) };
+    }
+    if (reply.status >= 200 && reply.status < 300) return reply;
+    throw await readFailure(reply, `${request.method} ${request.path}`);
+  }
+}
+
+async function* only(bytes: Promise<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield await bytes;
 }
 
 export const gcResult = z.object({

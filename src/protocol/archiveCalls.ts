@@ -13,9 +13,7 @@ import {
 
 /** Returns the bytes of a backup, as the server makes it. */
 export async function readBackup(api: Api, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
-  const reply = await api.send({ method: 'GET', path: '/v1/backup', stream: true, signal });
-  if (reply.chunks === undefined) throw new StudioError('unsupported', 'A backup cannot be made through this page.');
-  return reply.chunks();
+  return (await api.stream({ method: 'GET', path: '/v1/backup', signal })).chunks();
 }
 
 export async function beginRestore(api: Api, archive: BeginRestore, signal: AbortSignal): Promise<number> {

@@ -25,14 +25,10 @@ export interface WireRequest {
   /** Byte range of a blob, both ends inclusive. A transport without ranges returns the whole blob. */
   readonly range?: ByteRange;
   readonly signal?: AbortSignal;
-  /** Whether the reply is read with `chunks`, as it comes. */
-  readonly stream?: true;
 }
 
 export interface WireReply {
   readonly status: number;
-  /** Only if it was requested with `stream`, by transports that can. */
-  readonly chunks?: () => AsyncIterable<Uint8Array>;
   text(): Promise<string>;
   bytes(): Promise<Uint8Array>;
 }
@@ -41,8 +37,8 @@ export interface WireReply {
 export interface WireStream {
   readonly status: number;
   text(): Promise<string>;
-  /** Yields its text. Throws StudioError `cancelled` when the request is aborted, `unavailable` if it is cut. */
-  pieces(): AsyncIterable<string>;
+  /** Yields its bytes. Throws StudioError `cancelled` when the signal of the request aborts, `unavailable` if it is cut. */
+  chunks(): AsyncIterable<Uint8Array>;
 }
 
 export interface Transport {
