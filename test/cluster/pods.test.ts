@@ -79,7 +79,8 @@ describe('pods of a batch', { timeout: 10 * 60_000 }, () => {
     const { workspace, site, cluster } = bench;
     const batch = await workspace.launch('released', steady(site, { tasks: 2, steps: 16, batch: { attempts: 2 } }));
     await workspace.waitForRows(batch, (rows) => rows.some(({ progress }) => progress.steps > 0));
-    // As people look at them, with the rights of the server's own account.
+    // As people look at them, with the rights of the server's own account. It must not end meanwhile.
+    assert.equal((await bench.rollout('pause', batch)).code, 0);
     const listed = JSON.parse((await bench.rollout('pods', batch, '--json')).stdout) as PodList;
     const [running] = listed.pods.filter(({ state }) => state === 'running');
     assert.ok(running !== undefined, JSON.stringify(listed));

@@ -1,6 +1,7 @@
 /** The workers of a running batch: in the Batches view, in a list, and their log as a document. */
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
+import { newId } from '../../src/common/ids.ts';
 import { until } from './support/poll.ts';
 import { apiOf, SAMPLE_TASKS, sampleFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
@@ -31,6 +32,8 @@ describe('the workers of a batch', { timeout: 600_000 }, () => {
       PATIENCE_MS,
       'a worker with rollouts',
     );
+    // So that it does not end meanwhile, whatever the machine does.
+    await api.commandBatch(batch, { command: newId('c'), verb: 'pause', by: 'test' });
     await workbench.command('Rollout: Focus on Batches View');
     await workbench.treeItem(/^Batch /).click();
     await workbench.page.keyboard.press('ArrowRight');
@@ -38,7 +41,7 @@ describe('the workers of a batch', { timeout: 600_000 }, () => {
     const row = workbench.treeItem(new RegExp(`^Worker ${worker}, running · \\d+ rollouts?`));
     await row.waitFor({ timeout: PATIENCE_MS });
     await row.click();
-    await workbench.treeItem(/^Attempt \d+ of .*, running/).waitFor({ timeout: PATIENCE_MS });
+    await workbench.treeItem(/^Attempt \d+ of .*, (running|held)/).waitFor({ timeout: PATIENCE_MS });
     await story.pictures('pods-tree');
   });
 

@@ -154,8 +154,7 @@ async function askStorage(place: StepPlace, values: OptionValues): Promise<Answe
       return kind;
     }
     const rest = await input(
-      // With a button that leads back to the list.
-      { ...place, step: Math.max(2, place.step) },
+      { ...place, back: true },
       {
         ...kind.ask,
         value: now?.startsWith(kind.value) === true ? now.slice(kind.value.length) : '',

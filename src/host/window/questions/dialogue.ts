@@ -6,6 +6,8 @@ export interface StepPlace {
   readonly title: string;
   readonly step: number;
   readonly steps: number;
+  /** Whether there is something to go back to within the step. */
+  readonly back?: true;
 }
 
 interface PickOptions {
@@ -122,7 +124,7 @@ function show<T>(
     box.step = place.step;
     box.totalSteps = place.steps;
   }
-  if (place.step > 1) box.buttons = [vscode.QuickInputButtons.Back];
+  if (place.step > 1 || place.back === true) box.buttons = [vscode.QuickInputButtons.Back];
   return new Promise((resolve) => {
     const listeners = listen((value) => end(value));
     const end = (answer: Answer<T>): void => {
