@@ -53,9 +53,13 @@ describe('users of a cluster', () => {
     cluster.verbs.set('team-b', new Set(['get']));
     const root = cluster.user({ name: 'root', token: 'token-of-root' }, ['administer']);
     const you = (target: ClusterTarget) => connected(target, async ({ api }) => (await api.server()).you);
-    assert.deepEqual(await you(ann), { user: 'ann', rights: ['read', 'launch', 'control'] });
-    assert.deepEqual(await you(bob), { user: 'bob', rights: ['read'] });
-    assert.deepEqual(await you(root), { user: 'root', rights: ['read', 'launch', 'control', 'administer'] });
+    assert.deepEqual(await you(ann), { user: 'ann', namespace: 'ns', rights: ['read', 'launch', 'control'] });
+    assert.deepEqual(await you(bob), { user: 'bob', namespace: 'ns', rights: ['read'] });
+    assert.deepEqual(await you(root), {
+      user: 'root',
+      namespace: 'ns',
+      rights: ['read', 'launch', 'control', 'administer'],
+    });
     // No request to the cluster was for a Secret, and the log has no credential.
     assert.deepEqual(
       cluster.api.requests.filter(({ path }) => path.includes('/secrets')),

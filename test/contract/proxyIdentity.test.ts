@@ -84,16 +84,22 @@ describe('identity headers with a shared secret', () => {
     cluster.verbs.set('team-b', new Set(['update']));
     assert.deepEqual(await you(cluster, proven({ 'x-forwarded-user': 'ann' })), {
       user: 'ann',
+      namespace: 'ns',
       rights: ['read', 'launch'],
     });
     assert.deepEqual(await you(cluster, proven({ 'X-Forwarded-User': 'ann', 'X-Forwarded-Groups': 'a, team-b' })), {
       user: 'ann',
+      namespace: 'ns',
       rights: ['read', 'launch', 'control'],
     });
     // A name of the company, in UTF-8.
     cluster.verbs.set('jürgen', new Set(['get']));
     const name = Buffer.from('jürgen').toString('latin1');
-    assert.deepEqual(await you(cluster, proven({ 'X-Forwarded-User': name })), { user: 'jürgen', rights: ['read'] });
+    assert.deepEqual(await you(cluster, proven({ 'X-Forwarded-User': name })), {
+      user: 'jürgen',
+      namespace: 'ns',
+      rights: ['read'],
+    });
     const nobody = await send(cluster, proven({ 'X-Forwarded-User': 'eve' }));
     assert.equal(nobody.status, 403);
     assert.match(nobody.body, /--namespace ns --bind user=eve:viewer/);
@@ -173,7 +179,11 @@ describe('identity headers with a shared secret', () => {
     const { ticket } = JSON.parse(issued.body) as { ticket: string };
     const redeemed = await send(cluster, {}, { method: 'POST', path: `/v1/tickets/${ticket}` });
     const { token } = JSON.parse(redeemed.body) as { token: string };
-    assert.deepEqual(await you(cluster, { authorization: `Bearer ${token}` }), { user: 'ann', rights: ['read'] });
+    assert.deepEqual(await you(cluster, { authorization: `Bearer ${token}` }), {
+      user: 'ann',
+      namespace: 'ns',
+      rights: ['read'],
+    });
   });
 
   it('wait for the cluster: nobody is let in while it cannot be asked', async () => {
@@ -183,9 +193,13 @@ describe('identity headers with a shared secret', () => {
     cluster.refuses = 'outage';
     assert.equal(await you(cluster, named), 503);
     cluster.refuses = 'nothing';
-    assert.deepEqual(await you(cluster, named), { user: 'ann', rights: ['read'] });
+    assert.deepEqual(await you(cluster, named), { user: 'ann', namespace: 'ns', rights: ['read'] });
     cluster.refuses = 'outage';
-    assert.deepEqual(await you(cluster, named), { user: 'ann', rights: ['read'] }, 'what it said last counts');
+    assert.deepEqual(
+      await you(cluster, named),
+      { user: 'ann', namespace: 'ns', rights: ['read'] },
+      'what it said last counts',
+    );
   });
 });
 
@@ -196,7 +210,11 @@ describe('identity headers with a client certificate', () => {
     cluster.verbs.set('ann', new Set(['get']));
     const named = { 'X-Forwarded-User': 'ann' };
     const proxy = clientCertificate(authority, 'front-proxy');
-    assert.deepEqual(await you(cluster, named, { certificate: proxy }), { user: 'ann', rights: ['read'] });
+    assert.deepEqual(await you(cluster, named, { certificate: proxy }), {
+      user: 'ann',
+      namespace: 'ns',
+      rights: ['read'],
+    });
     const others: readonly (readonly [string, Certificate | undefined, RegExp])[] = [
       ['no TLS', undefined, /has no TLS/],
       ['another name', clientCertificate(authority, 'other'), /is for "other"/],

@@ -1,8 +1,8 @@
 /**
  * The effect of more lanes and more pods: the same tasks at the same model server, whose latency of a call follows from
- * its seed, one attempt after another, eight at once on this machine, and in 1, 2, 4, and 8 pods of a cluster; and eight
- * times the work in 16 pods. Each is compared with a greedy executor without overhead, simulated with the same order and
- * width; the start time of pods is reported separately. Without a cluster only the local part runs.
+ * its seed, one attempt after another, eight at once on this machine, and in 1, 2, 4, and 8 pods of a cluster; and
+ * eight times the work in 16 pods. Each is compared with a greedy executor without overhead, simulated with the same
+ * order and width; the start time of pods is reported separately. Without a cluster only the local part runs.
  */
 
 import { startCluster } from '../../src/build/system/cluster.ts';

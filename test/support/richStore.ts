@@ -114,6 +114,10 @@ export async function fillStore(store: Store): Promise<RichStore> {
     ...{ by: 'trainer', limitMs: 600_000 },
   });
   await store.audit.add({ user: 'bo', what: 'launch', batch: owned.batch, result: 'done' });
+  const owner = { queue: 'research', user: 'ann' };
+  await store.usage.addTokens([{ ...owner, at: Date.now(), tokens: 5 }]);
+  const ran = { uid: 'pod-1', batch: ended.id, model: 'm', from: 1_000, until: 2_000, cpus: 1.5, gpus: 1 };
+  await store.usage.recordPods([{ ...owner, ...ran }]);
   return { running: running.batch, ended: ended.id, fork: fork.id, owned: owned.batch, groups: groups.id };
 }
 

@@ -192,7 +192,7 @@ export class Leasing {
     return counts;
   }
 
-  /** Returns the rollouts that the end of a pause is about to continue. Other held ones leave their places to others. */
+  /** Returns the rollouts that the end of a pause is about to continue. Other held ones leave their places. */
   #continuing(batch: string): number {
     let rollouts = 0;
     for (const session of this.#options.hub.sessions(batch)) rollouts += session.pausedWithBatch.size;

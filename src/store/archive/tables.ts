@@ -15,9 +15,11 @@ import {
   GROUP_CALLBACK,
   LINEAGE,
   POD_ROLLOUT,
+  POD_USE,
   ROLLOUT,
   TASK,
   TASK_COUNT,
+  TOKEN_USE,
   TRAINER_GROUP,
 } from '../sql/schema.ts';
 import type { Table } from '../sql/sql.ts';
@@ -56,6 +58,8 @@ export const ARCHIVED: readonly ArchivedTable[] = [
   { table: COMMAND, key: ['id'], rows: 500, ids: true, dropped: ['handed_to'] },
   { table: CLAIM, key: ['batch', 'breakpoint'], rows: 1000 },
   { table: POD_ROLLOUT, key: ['batch', 'pod'], rows: 1000 },
+  { table: POD_USE, key: ['uid'], rows: 1000 },
+  { table: TOKEN_USE, key: ['minute', 'queue', 'owner'], rows: 1000 },
   { table: AUDIT, key: ['id'], rows: 500, dropped: ['id'] },
 ];
 

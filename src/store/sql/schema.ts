@@ -180,6 +180,28 @@ export const CLAIM = {
   columns: { batch: 'int', breakpoint: 'text', rollout: 'text' },
 } as const satisfies Table;
 /** The rollout that a pod was given. It gets no other one. */
+/** Tokens of model calls by minute, for limits by the hour. */
+export const TOKEN_USE = {
+  name: 'token_use',
+  columns: { minute: 'int', queue: 'text', owner: 'text', tokens: 'int' },
+} as const satisfies Table;
+
+/** How long pods ran, and what they requested. */
+export const POD_USE = {
+  name: 'pod_use',
+  columns: {
+    uid: 'text',
+    batch: 'text',
+    queue: 'text',
+    owner: 'text',
+    model: 'text',
+    from_at: 'int',
+    until_at: 'int',
+    cpus: 'int',
+    gpus: 'int',
+  },
+} as const satisfies Table;
+
 export const POD_ROLLOUT = {
   name: 'pod_rollout',
   columns: { batch: 'int', pod: 'text', rollout: 'text' },

@@ -37,12 +37,8 @@ describe('the target in the status bar', () => {
 
   it('has one quiet mark for a connection that drops again and again', () => {
     const item = targetItem(seen({ unstable: 'Unstable connection: 5 drops in the last minute' }));
-<<<<<<< HEAD
-    assert.equal(item?.text, '$(server-environment) lab $(pulse)');
-=======
     assert.ok(item !== undefined);
     assert.equal(item.text, '$(server-environment) lab $(pulse)');
->>>>>>> access25
     assert.equal(item.tooltip.split('\n')[2], 'Unstable connection: 5 drops in the last minute');
     assert.match(item.label, /unstable connection: 5 drops/);
   });

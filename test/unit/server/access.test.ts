@@ -178,6 +178,8 @@ test('options are parsed from the command line', () => {
     rolloutGb: 16,
     metrics: 'token',
     otlp: undefined,
+    tlsMin: '1.3',
+    identity: undefined,
     shares: {},
     retention: undefined,
   });

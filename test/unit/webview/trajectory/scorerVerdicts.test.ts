@@ -59,6 +59,7 @@ test('an ended attempt can be labeled, and a label withdrawn; others and read-on
     ({
       readOnly: false,
       can: new Set(['label']),
+      debug: { refused: () => undefined },
       data: { rollout: 'r1', attempts: [row], info: undefined },
       act: (action: unknown) => void acts.push(action),
       say: (text: string) => void said.push(text),
