@@ -30,18 +30,18 @@ export function shareNotice(
   const part =
     own === undefined || others.length === 0
       ? ''
-      : `; ${shareName(own)} gets about ${percent(own.weight / weights)} of the calls`;
+      : `; ${subject(own)} gets about ${percent(own.weight / weights)} of the calls`;
   return `${plural(ahead, 'batch', 'batches')} ${ahead === 1 ? 'waits' : 'wait'} for the models${part}.`;
 }
 
-/** Returns the name of a row for people. */
-export function shareName({ kind, name }: Pick<ShareRow, 'kind' | 'name'>): string {
+/** Returns the user or queue as the subject of a sentence. */
+function subject({ kind, name }: Pick<ShareRow, 'kind' | 'name'>): string {
   if (kind === 'queue') return `queue ${name}`;
   return name === '' ? 'everyone with a client token' : name;
 }
 
 function limitNotice(row: ShareRow, wanted: number): string | undefined {
-  const name = capitalized(shareName(row));
+  const name = capitalized(subject(row));
   const { rollouts, pods, tokens } = row;
   if (tokens.limit !== undefined && tokens.hour >= tokens.limit)
     return (

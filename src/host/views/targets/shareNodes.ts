@@ -19,7 +19,9 @@ interface ShareNodesInput {
 export function shareNodes({ target, shares, batchName, isOwn }: ShareNodesInput): TargetNode[] {
   if (shares === undefined) return [];
   const { rows, waiting, own } = shares;
-  const label = rows.length > 0 && rows.every(({ kind }) => kind === 'queue') ? 'Queues' : 'Users';
+  const kinds = new Set(rows.map(({ kind }) => kind));
+  // A server with queues divides among these first, and then among their users.
+  const label = kinds.size > 1 ? 'Queues and Users' : kinds.has('queue') ? 'Queues' : 'Users';
   const description = rows.length === 0 ? 'nobody runs anything now' : String(rows.length);
   const nodes: TargetNode[] = [];
   if (!isOwn || rows.length > 1)
