@@ -37,7 +37,7 @@ export interface WireReply {
 export interface WireStream {
   readonly status: number;
   text(): Promise<string>;
-  /** Yields its bytes. Throws StudioError `cancelled` when the signal of the request aborts, `unavailable` if it is cut. */
+  /** Yields its bytes. Throws StudioError `cancelled` when the request is aborted, `unavailable` if it is cut. */
   chunks(): AsyncIterable<Uint8Array>;
 }
 

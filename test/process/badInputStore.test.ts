@@ -135,8 +135,8 @@ randomBytes(45_000).toString('base64') });
         await fails(bench, ['batches'], 2, 'version'),
         new RegExp(
           String.raw`^rollout: The store .* was written by a newer Rollout Studio \(store version 99; this ` +
-            String.raw`version supports \d+\)\. Update Rollout Studio, or use another store with --store\. To go back to this version, restore a ` +
-            String.raw`backup that was made before the upgrade: rollout restore FILE --store NEW\.\n$`,
+            String.raw`version supports \d+\)\. Update Rollout Studio, or use another store with --store\. ` +
+            String.raw`To go back to this version, restore a backup that was made before the upgrade: rollout restore FILE --store NEW\.\n$`,
         ),
       );
       assert.deepEqual(readFileSync(path.join(bench.store, 'store.db')), bytes);
