@@ -136,7 +136,8 @@ randomBytes(45_000).toString('base64') });
         new RegExp(
           String.raw`^rollout: The store .* was written by a newer Rollout Studio \(store version 99; this ` +
             String.raw`version supports \d+\)\. Update Rollout Studio, or use another store with --store\. ` +
-            String.raw`To go back to this version, restore a backup that was made before the upgrade: rollout restore FILE --store NEW\.\n$`,
+            String.raw`To go back to this version, restore a backup that was ` +
+            String.raw`made before the upgrade: rollout restore FILE --store NEW\.\n$`,
         ),
       );
       assert.deepEqual(readFileSync(path.join(bench.store, 'store.db')), bytes);
