@@ -114,15 +114,6 @@ export function HeadButtons({
           onClick={() => actions.batch(verb)}
         />
       ))}
-      {actions.can.has('pods') && hasPods(view) && (
-        <Button
-          kind="icon"
-          icon="server-process"
-          label="Pods"
-          title="Show the pods of this batch, with logs and events"
-          onClick={actions.pods}
-        />
-      )}
       {actions.can.has('open') && view.data.definition?.fidelity === true && (
         <Button
           kind="secondary"
