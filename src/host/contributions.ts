@@ -1,10 +1,10 @@
 /** Builds the VS Code part of package.json from tables. The build writes it; tests compare it. */
 import { FILE_KINDS, fileGlob } from '../common/fileKinds.ts';
 import { commands } from './contributions/commands.ts';
-import { breakpoints, DEBUG_TYPE, debuggers, grammars, languages } from './contributions/debuggers.ts';
+import { breakpoints, debuggers, grammars, languages } from './contributions/debuggers.ts';
 import { keybindings } from './contributions/keybindings.ts';
 import { menus } from './contributions/menus.ts';
-import { MCP_PROVIDER, PAGE_VIEW_TYPE, TRY_VIEW_TYPE, WORLD_VIEW_TYPE } from './contributions/names.ts';
+import { DEBUG_TYPE, MCP_PROVIDER, PAGE_VIEW_TYPE, TRY_VIEW_TYPE, WORLD_VIEW_TYPE } from './contributions/names.ts';
 import { configuration } from './contributions/settings.ts';
 import { views, viewsContainers, viewsWelcome } from './contributions/views.ts';
 import { walkthroughs } from './contributions/walkthrough.ts';

@@ -1,9 +1,6 @@
 /** Contributes the debugger: its type, configuration attributes, and breakpoint languages. */
 
-/** The type in debug configurations. */
-export const DEBUG_TYPE = 'rollout';
-/** Language ID of trajectory documents. */
-export const TRAJECTORY_LANGUAGE = 'rollout-trajectory';
+import { DEBUG_TYPE, TRAJECTORY_LANGUAGE } from './names.ts';
 
 const store = {
   type: 'string',

@@ -2,7 +2,7 @@
 
 import type { CommandId } from './commands.ts';
 import { all, any, BATCH_FILE, CALL_FORM, CONTEXT_KEYS, HAS_FOLDER, TRUSTED } from './keys.ts';
-import { VIEW_IDS } from './views.ts';
+import { VIEW_IDS } from './names.ts';
 
 interface Keybinding {
   readonly command: CommandId;

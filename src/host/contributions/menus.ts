@@ -1,6 +1,5 @@
 /** Defines where and when each command appears. */
 import { type CommandId } from './commands.ts';
-import { DEBUG_TYPE } from './debuggers.ts';
 import {
   AGENT_FILE,
   all,
@@ -15,7 +14,7 @@ import {
   TOOL_FILE,
   TRUSTED,
 } from './keys.ts';
-import { VIEW_IDS, VIEW_KEYS } from './views.ts';
+import { DEBUG_TYPE, VIEW_IDS, VIEW_KEYS } from './names.ts';
 
 interface MenuItem {
   readonly command: CommandId;

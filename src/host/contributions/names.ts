@@ -18,3 +18,33 @@ export const DIFF_SCHEME = 'rollout-diff';
 export const EXPORT_SCHEME = 'rollout-export';
 /** ID of the provider that offers the Rollout Studio MCP server to coding agents (VS Code 1.101 and later). */
 export const MCP_PROVIDER = 'rollout.mcp';
+/** The type in debug configurations. */
+export const DEBUG_TYPE = 'rollout';
+/** Language ID of trajectory documents. */
+export const TRAJECTORY_LANGUAGE = 'rollout-trajectory';
+
+/** IDs of the activity bar views. */
+export const VIEW_IDS = {
+  batches: 'rollout.batches',
+  agents: 'rollout.agents',
+  worlds: 'rollout.worlds',
+  targets: 'rollout.targets',
+} as const;
+
+/** Context keys of the views. */
+export const VIEW_KEYS = {
+  /** Whether the workspace has a batch file. */
+  batchFiles: 'rollout.hasBatchFiles',
+  /** Whether the search found no such file. Until then, the views do not say that there is none. */
+  noBatchFiles: 'rollout.hasNoBatchFiles',
+  noAgentFiles: 'rollout.hasNoAgentFiles',
+  noWorldFiles: 'rollout.hasNoWorldFiles',
+  /** Whether the workspace has a world file. */
+  worldFiles: 'rollout.hasWorldFiles',
+  /** `ok`, `lost` or `stopped`. */
+  server: 'rollout.serverState',
+  /** Whether any target was added, a cluster target, or a URL target. */
+  targets: 'rollout.hasTargets',
+  clusters: 'rollout.hasClusters',
+  addresses: 'rollout.hasAddresses',
+} as const;

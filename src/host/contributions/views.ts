@@ -1,30 +1,7 @@
 /** The activity bar views and their welcome content. */
+import { VIEW_IDS, VIEW_KEYS } from './names.ts';
 
 const VIEW_CONTAINER = 'rollout';
-export const VIEW_IDS = {
-  batches: 'rollout.batches',
-  agents: 'rollout.agents',
-  worlds: 'rollout.worlds',
-  targets: 'rollout.targets',
-} as const;
-
-/** Context keys of the views. */
-export const VIEW_KEYS = {
-  /** Whether the workspace has a batch file. */
-  batchFiles: 'rollout.hasBatchFiles',
-  /** Whether the search found no such file. Until then, the views do not say that there is none. */
-  noBatchFiles: 'rollout.hasNoBatchFiles',
-  noAgentFiles: 'rollout.hasNoAgentFiles',
-  noWorldFiles: 'rollout.hasNoWorldFiles',
-  /** Whether the workspace has a world file. */
-  worldFiles: 'rollout.hasWorldFiles',
-  /** `ok`, `lost` or `stopped`. */
-  server: 'rollout.serverState',
-  /** Whether any target was added, a cluster target, or a URL target. */
-  targets: 'rollout.hasTargets',
-  clusters: 'rollout.hasClusters',
-  addresses: 'rollout.hasAddresses',
-} as const;
 
 export const viewsContainers = {
   activitybar: [{ id: VIEW_CONTAINER, title: 'Rollout', icon: 'media/icons/activity.svg' }],

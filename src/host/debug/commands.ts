@@ -1,7 +1,7 @@
 /** Implements Debug, Attach Debugger, and Fork for batches, attempts, and batch files. */
 import * as vscode from 'vscode';
 import { pickBatch } from '../batches/pickBatch.ts';
-import { DEBUG_TYPE } from '../contributions/debuggers.ts';
+import { DEBUG_TYPE } from '../contributions/names.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import { trajectoryOf } from '../open/trajectory.ts';
 import type { CommandGroup, Services } from '../services.ts';

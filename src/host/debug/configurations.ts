@@ -1,7 +1,7 @@
 /** Creates debug configurations for the open file or page if there is no launch.json, and completes existing ones. */
 import * as vscode from 'vscode';
 import { fileKind } from '../../common/fileKinds.ts';
-import { DEBUG_TYPE } from '../contributions/debuggers.ts';
+import { DEBUG_TYPE } from '../contributions/names.ts';
 import type { Services } from '../services.ts';
 import { documentRollout } from './trajectoryDocuments.ts';
 

@@ -1,6 +1,6 @@
 /** Registers the debugger: its adapter, its configurations, and the page that follows it. */
 import * as vscode from 'vscode';
-import { DEBUG_TYPE, TRAJECTORY_LANGUAGE } from '../contributions/debuggers.ts';
+import { DEBUG_TYPE, TRAJECTORY_LANGUAGE } from '../contributions/names.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import type { Services } from '../services.ts';
 import { ConfigurationProvider } from './configurations.ts';

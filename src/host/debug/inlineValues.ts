@@ -1,6 +1,6 @@
 /** Shows the arguments and result of the current call at the end of the tool's code lines. */
 import * as vscode from 'vscode';
-import { DEBUG_TYPE } from '../contributions/debuggers.ts';
+import { DEBUG_TYPE } from '../contributions/names.ts';
 
 const ARGUMENT = /\bargs\.([A-Za-z_$][\w$]*)/g;
 

@@ -1,6 +1,6 @@
 /** Keeps the positions of the debugger and the trajectory page in sync. */
 import * as vscode from 'vscode';
-import { DEBUG_TYPE } from '../contributions/debuggers.ts';
+import { DEBUG_TYPE } from '../contributions/names.ts';
 import type { Services } from '../services.ts';
 import type { PlaceEvent } from './sessionEvents.ts';
 import type { TrajectoryDocuments } from './trajectoryDocuments.ts';

@@ -1,7 +1,7 @@
 /** Provides trajectories as text documents, for the debugger and its breakpoints. */
 import * as vscode from 'vscode';
 import { TRAJECTORY_SCHEME } from '../../debug/sources/frameSource.ts';
-import { DEBUG_TYPE } from '../contributions/debuggers.ts';
+import { DEBUG_TYPE } from '../contributions/names.ts';
 import type { ServerLink } from '../services.ts';
 
 /** Returns the rollout of a document URI, or undefined for other URIs. */

@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import { Emitter } from '../../common/emitter.ts';
 import { FILE_KINDS, type FileKind, fileGlob } from '../../common/fileKinds.ts';
-import { VIEW_KEYS } from '../contributions/views.ts';
+import { VIEW_KEYS } from '../contributions/names.ts';
 import { BatchIndex } from './batchIndex.ts';
 import { findFiles, mayContainFiles } from './findFiles.ts';
 

@@ -6,7 +6,7 @@ import { dataFolder } from '../../client/folders.ts';
 import type { Target } from '../../client/targets/target.ts';
 import { Observable } from '../../common/emitter.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
-import { VIEW_KEYS } from '../contributions/views.ts';
+import { VIEW_KEYS } from '../contributions/names.ts';
 
 /** A target, without the details that only the CLI needs. */
 export interface ConfiguredTarget {

@@ -5,7 +5,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { JsonObject } from '../../common/json.ts';
 import { place } from '../../trace/schema.ts';
 import { distinctArguments } from '../../trace/toolCalls/fact.ts';
-import { DEBUG_TYPE } from '../contributions/debuggers.ts';
+import { DEBUG_TYPE } from '../contributions/names.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import { openSource } from '../pages/actions.ts';
 import type { CommandGroup, Services } from '../services.ts';

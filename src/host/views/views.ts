@@ -1,6 +1,6 @@
 /** Registers the activity bar views. */
 import * as vscode from 'vscode';
-import { VIEW_IDS, VIEW_KEYS } from '../contributions/views.ts';
+import { VIEW_IDS, VIEW_KEYS } from '../contributions/names.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import type { RegisterCommand, Services } from '../services.ts';
 import type { TargetRegistry } from '../targets/targetRegistry.ts';

@@ -7,9 +7,9 @@ import { COMMANDS } from '../../../src/host/contributions/commands.ts';
 import { keybindings } from '../../../src/host/contributions/keybindings.ts';
 import { CONTEXT_KEYS } from '../../../src/host/contributions/keys.ts';
 import { menus } from '../../../src/host/contributions/menus.ts';
-import { PAGE_VIEW_TYPE } from '../../../src/host/contributions/names.ts';
+import { PAGE_VIEW_TYPE, VIEW_IDS, VIEW_KEYS } from '../../../src/host/contributions/names.ts';
 import { configuration, DEFAULTS, SECTION } from '../../../src/host/contributions/settings.ts';
-import { VIEW_IDS, VIEW_KEYS, views, viewsWelcome } from '../../../src/host/contributions/views.ts';
+import { views, viewsWelcome } from '../../../src/host/contributions/views.ts';
 import { walkthroughs } from '../../../src/host/contributions/walkthrough.ts';
 import { manifest } from '../../../src/host/contributions.ts';
 

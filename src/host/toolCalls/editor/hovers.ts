@@ -4,7 +4,7 @@ import { plural } from '../../../common/text.ts';
 import { outcomeOf } from '../../../trace/outcome.ts';
 import type { CallFact } from '../../../trace/toolCalls/fact.ts';
 import { argumentsLine, cut, resultLine, sharesText, statsText } from '../../../trace/toolCalls/text.ts';
-import { TRAJECTORY_LANGUAGE } from '../../contributions/debuggers.ts';
+import { TRAJECTORY_LANGUAGE } from '../../contributions/names.ts';
 import { agoText } from '../../views/batches/batchNodes.ts';
 import { LENS_COMMANDS } from '../ids.ts';
 import type { BatchStatistics } from '../state/toolStatistics.ts';

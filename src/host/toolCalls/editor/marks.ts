@@ -6,7 +6,7 @@ import { plural } from '../../../common/text.ts';
 import { outcomeOf } from '../../../trace/outcome.ts';
 import type { ErrorLine } from '../../../trace/toolCalls/errorLines.ts';
 import { cut } from '../../../trace/toolCalls/text.ts';
-import { TRAJECTORY_LANGUAGE } from '../../contributions/debuggers.ts';
+import { TRAJECTORY_LANGUAGE } from '../../contributions/names.ts';
 import { agoText } from '../../views/batches/batchNodes.ts';
 import { setting } from '../../window/settings.ts';
 import { toolFileKind } from '../state/toolLocations.ts';

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { plural } from '../../../common/text.ts';
 import { outcomeOf } from '../../../trace/outcome.ts';
 import { type CallBlock, callsText } from '../../../trace/toolCalls/callsText.ts';
-import { TRAJECTORY_LANGUAGE } from '../../contributions/debuggers.ts';
+import { TRAJECTORY_LANGUAGE } from '../../contributions/names.ts';
 import { agoText } from '../../views/batches/batchNodes.ts';
 import { CALLS_SCHEME, LENS_COMMANDS } from '../ids.ts';
 import type { BatchStatistics, ToolStatistics } from '../state/toolStatistics.ts';
