@@ -169,20 +169,14 @@ export async function readInstallOptions(
   const { resolveOptions } = await import('../kubernetes/install/options.ts');
   const vllm = readVllm(commandLine, installed);
   const podsPath = textOption(commandLine, 'pods');
-  const pods =
-    podsPath === undefined || podsPath === 'none'
-      ? undefined
-      : await (await import('./podsFile.ts')).readPodsFile(cwd, podsPath);
   const sharesPath = textOption(commandLine, 'shares');
-  const shares =
-    sharesPath === undefined || sharesPath === 'none'
-      ? undefined
-      : await (await import('./sharesFile.ts')).readSharesFile(cwd, sharesPath);
   const retentionPath = textOption(commandLine, 'retention');
-  const retention =
-    retentionPath === undefined || retentionPath === 'none'
-      ? undefined
-      : await (await import('./retentionFile.ts')).readRetentionFile(cwd, retentionPath);
+  const files = await import('./optionFile.ts');
+  const fileAt = async <T>(at: string | undefined, read: (cwd: string, file: string) => Promise<T>) =>
+    at === undefined || at === 'none' ? undefined : await read(cwd, at);
+  const pods = await fileAt(podsPath, files.readPodsFile);
+  const shares = await fileAt(sharesPath, files.readSharesFile);
+  const retention = await fileAt(retentionPath, files.readRetentionFile);
   const names = textOptions(commandLine, 'allow-host');
   const networks = (name: string): string[] | undefined => {
     const texts = textOptions(commandLine, name);

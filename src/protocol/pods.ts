@@ -54,6 +54,21 @@ const executorPod = z.object({
 });
 export type ExecutorPod = z.infer<typeof executorPod>;
 
+/** Returns a worker that is a process. `log`: whether the server has its output. */
+export function workerProcess(name: string, log: boolean, startedAt?: number): ExecutorPod {
+  return {
+    name,
+    kind: 'process',
+    state: 'running',
+    ready: true,
+    restarts: 0,
+    log,
+    ...(startedAt === undefined ? {} : { started_at: startedAt }),
+    containers: [],
+    events: [],
+  };
+}
+
 export const podInfo = executorPod.extend({
   /** Rollouts that its worker holds now. */
   rollouts: z.array(z.object({ rollout: z.string(), task: z.string(), attempt: int, held: z.boolean() })),

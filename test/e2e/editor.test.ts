@@ -193,14 +193,7 @@ describe('in the editor', { timeout: 600_000 }, () => {
     const launch = async (): Promise<void> => {
       await workbench.command('Rollout: Launch Batch…');
       await workbench.pick(/first\.batch\.yaml/);
-      await workbench.picks
-        .filter({ hasText: /the only one of the dataset/ })
-        .first()
-        .click({ timeout: PATIENCE_MS });
-      await workbench.picks
-        .filter({ hasText: /from the file/i })
-        .first()
-        .click({ timeout: PATIENCE_MS });
+      await workbench.pickEach([/the only one of the dataset/, /from the file/i], PATIENCE_MS);
     };
     const asked = workbench.inputTitle.filter({ hasText: `Value of ${KEY}` });
     const before = await batches();

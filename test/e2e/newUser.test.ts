@@ -72,14 +72,7 @@ describe('a new user', { timeout: 600_000 }, () => {
     const { workbench } = story.code;
     await workbench.command('Rollout: Launch Batch…');
     await workbench.pick(/desk\.batch\.yaml/);
-    await workbench.picks
-      .filter({ hasText: `All ${SAMPLE_TASKS}` })
-      .first()
-      .click({ timeout: PATIENCE_MS });
-    await workbench.picks
-      .filter({ hasText: /from the file/i })
-      .first()
-      .click({ timeout: PATIENCE_MS });
+    await workbench.pickEach([`All ${SAMPLE_TASKS}`, /from the file/i], PATIENCE_MS);
     await story.batch.shown();
     assert.match(await story.batch.heading.innerText(), /desk/);
   });

@@ -16,14 +16,7 @@ describe('the workers of a batch', { timeout: 600_000 }, () => {
     const { workbench, server } = story.code;
     await workbench.command('Rollout: Launch Batch…');
     await workbench.pick(/desk\.batch\.yaml/);
-    await workbench.picks
-      .filter({ hasText: `All ${SAMPLE_TASKS}` })
-      .first()
-      .click({ timeout: PATIENCE_MS });
-    await workbench.picks
-      .filter({ hasText: /from the file/i })
-      .first()
-      .click({ timeout: PATIENCE_MS });
+    await workbench.pickEach([`All ${SAMPLE_TASKS}`, /from the file/i], PATIENCE_MS);
     await story.batch.shown();
     const api = await apiOf(server.store);
     const batch = (await api.batches()).batches[0]?.batch ?? '';

@@ -137,8 +137,7 @@ describe('the whole journey', { timeout: 30 * 60_000 }, () => {
     await workbench.clearToasts();
     await workbench.command('Rollout: Launch Batch…');
     await workbench.pick(/desk\.batch\.yaml/);
-    for (const answer of [`All ${TASKS}`, /from the file/i, /in use/])
-      await workbench.picks.filter({ hasText: answer }).first().click({ timeout: PATIENCE_MS });
+    await workbench.pickEach([`All ${TASKS}`, /from the file/i, /in use/], PATIENCE_MS);
     await story.batch.shown();
     batch = await until(async () => (await api.batches()).batches[0]?.batch, PATIENCE_MS, 'the batch in the cluster');
   });

@@ -16,20 +16,11 @@ import { answerText, callsOf, chatEndpoint, namesByEndpoint } from '../support/e
 import { PLAIN_SERVER } from '../support/plainServer.ts';
 import { startPostgres } from '../support/postgres.ts';
 import { plainSubmission, TestStore, tasks } from '../support/rolloutServer.ts';
+import { until } from '../support/until.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
-const PATIENCE_MS = 60_000;
 /** A name that nothing answers to. */
 const SERVICE = 'http://models.invalid:8000/v1';
-
-async function until(what: string, so: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + PATIENCE_MS;
-  while (performance.now() < end) {
-    if (await so()) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  assert.fail(`not so: ${what}`);
-}
 
 function submissionFor(endpoint: string) {
   const plain = plainSubmission({ attempts: 1 });

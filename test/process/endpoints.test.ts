@@ -10,9 +10,9 @@ import type { EventOf } from '../../src/trace/schema.ts';
 import { Bench } from '../support/cli.ts';
 import { answerText, chatEndpoint, type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
 import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
+import { until } from '../support/until.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
-const PATIENCE_MS = 60_000;
 const RUNNING = 16;
 
 /** A chat model that answers when the test says so. */
@@ -63,15 +63,6 @@ class HeldModel implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#endpoint[Symbol.asyncDispose]();
   }
-}
-
-async function until(what: string, so: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + PATIENCE_MS;
-  while (performance.now() < end) {
-    if (await so()) return;
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-  assert.fail(`not so: ${what}`);
 }
 
 function submissionFor(endpoints: readonly string[], changes: Parameters<typeof plainSubmission>[0] = {}) {

@@ -12,9 +12,9 @@ import type { WaitingBatch } from '../../src/protocol/shares.ts';
 import type { EventOf } from '../../src/trace/schema.ts';
 import { chatEndpoint, type FakeEndpoint, type ReceivedRequest } from '../support/endpoint.ts';
 import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
+import { until } from '../support/until.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
-const PATIENCE_MS = 90_000;
 const TOKENS = 8;
 const SHARES = {
   ROLLOUT_SHARES: JSON.stringify({
@@ -96,15 +96,6 @@ class Model implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#endpoint[Symbol.asyncDispose]();
   }
-}
-
-async function until(what: string, so: () => boolean | Promise<boolean>): Promise<void> {
-  const end = performance.now() + PATIENCE_MS;
-  while (performance.now() < end) {
-    if (await so()) return;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
-  assert.fail(`not so: ${what}`);
 }
 
 /** A submission whose calls name the batch as their model. */

@@ -12,8 +12,8 @@ import {
 } from '../../common/entries.ts';
 import { errorCodeOf, StudioError } from '../../common/errors.ts';
 import { type ReadyLine, readyLine } from '../../protocol/serverFile.ts';
-import { type Command, numberOption, textOption } from '../command.ts';
-import { readSharesFile } from '../sharesFile.ts';
+import { type Command, type CommandLine, numberOption, textOption } from '../command.ts';
+import type { Context } from '../context.ts';
 
 export const serve: Command = {
   name: 'serve',
@@ -49,13 +49,7 @@ export const serve: Command = {
         hint: 'Install a server in a cluster with rollout cluster install.',
       });
     const port = numberOption(commandLine, 'port', 0) ?? 0;
-    const shares = textOption(commandLine, 'shares');
-    const sharesJson = shares === undefined ? undefined : JSON.stringify(await readSharesFile(context.cwd, shares));
-    const retention = textOption(commandLine, 'retention');
-    const rules =
-      retention === undefined
-        ? undefined
-        : await (await import('../retentionFile.ts')).readRetentionFile(context.cwd, retention);
+    const files = await filesOf(context, commandLine);
     const child = spawn(
       process.execPath,
       [
@@ -79,8 +73,7 @@ export const serve: Command = {
           ...process.env,
           ...LONG_RUNNING_ENV,
           ROLLOUT_STORE: context.store,
-          ...(sharesJson === undefined ? {} : { [SHARES_VARIABLE]: sharesJson }),
-          ...(rules === undefined ? {} : { [RETENTION_VARIABLE]: JSON.stringify(rules) }),
+          ...files,
         },
       },
     );
@@ -120,4 +113,18 @@ async function firstLine(child: ChildProcess): Promise<ReadyLine | undefined> {
   const lines = createInterface({ input: child.stdout });
   const [line] = (await once(lines, 'line')) as [string];
   return readyLine.parse(JSON.parse(line));
+}
+
+/** Returns the contents of the files that options name, as the variables by which the server gets them. */
+async function filesOf({ cwd }: Context, commandLine: CommandLine): Promise<Record<string, string>> {
+  const shares = textOption(commandLine, 'shares');
+  const retention = textOption(commandLine, 'retention');
+  if (shares === undefined && retention === undefined) return {};
+  const { readRetentionFile, readSharesFile } = await import('../optionFile.ts');
+  return {
+    ...(shares === undefined ? {} : { [SHARES_VARIABLE]: JSON.stringify(await readSharesFile(cwd, shares)) }),
+    ...(retention === undefined
+      ? {}
+      : { [RETENTION_VARIABLE]: JSON.stringify(await readRetentionFile(cwd, retention)) }),
+  };
 }

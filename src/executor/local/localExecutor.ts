@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { installHint } from '../../config/needs.ts';
 import type { Submission } from '../../config/submission.ts';
-import type { ExecutorPod, PodLogOptions } from '../../protocol/pods.ts';
+import { type ExecutorPod, type PodLogOptions, workerProcess } from '../../protocol/pods.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import type { EventData } from '../../trace/schema.ts';
 import type { Executor, ExecutorHost } from '../executor.ts';
@@ -170,8 +170,8 @@ export class LocalExecutor implements Executor {
     );
     const started = (worker: WorkerProcess): number => Math.round(now + worker.startedAt);
     return [
-      ...own.map((worker) => processReport(worker.name, started(worker))),
-      ...others.map((name) => processReport(name, undefined)),
+      ...own.map((worker) => workerProcess(worker.name, true, started(worker))),
+      ...others.map((name) => workerProcess(name, true)),
     ];
   }
 
@@ -345,18 +345,4 @@ export class LocalExecutor implements Executor {
     }
     await worker.ended;
   }
-}
-
-function processReport(name: string, startedAt: number | undefined): ExecutorPod {
-  return {
-    name,
-    kind: 'process',
-    state: 'running',
-    ready: true,
-    restarts: 0,
-    log: true,
-    ...(startedAt === undefined ? {} : { started_at: startedAt }),
-    containers: [],
-    events: [],
-  };
 }

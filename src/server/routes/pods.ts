@@ -4,7 +4,7 @@ import { errorText, StudioError } from '../../common/errors.ts';
 import { type Redactor, redactor } from '../../common/redaction/redactor.ts';
 import { RedactedStream } from '../../common/redaction/stream.ts';
 import { hiddenValues } from '../../config/env.ts';
-import { type ExecutorPod, LOG_TAIL, type PodInfo, type PodList } from '../../protocol/pods.ts';
+import { LOG_TAIL, type PodInfo, type PodList, workerProcess } from '../../protocol/pods.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import { recordOf } from '../batches/create.ts';
 import { type Call, param, wholeQuery } from '../http/call.ts';
@@ -31,7 +31,7 @@ async function pods(services: Services, call: Call): Promise<PodList> {
   const names = new Set(found.map(({ name }) => name));
   // Those of an executor of another server, or that connected on their own.
   const others = sessions.map(({ worker }) => worker).filter((worker) => !names.has(worker));
-  const all = [...found, ...[...new Set(others)].map(otherWorker)];
+  const all = [...found, ...[...new Set(others)].map((worker) => workerProcess(worker, false))];
   const list = all.map(
     (pod): PodInfo => ({
       ...pod,
@@ -49,19 +49,6 @@ async function pods(services: Services, call: Call): Promise<PodList> {
           ? 'The batch has ended, and so have its workers.'
           : 'No worker runs for this batch now.';
   return services.secrets.clean(batch, { pods: list, ...(text === undefined ? {} : { text }) });
-}
-
-function otherWorker(name: string): ExecutorPod {
-  return {
-    name,
-    kind: 'process',
-    state: 'running',
-    ready: true,
-    restarts: 0,
-    log: false,
-    containers: [],
-    events: [],
-  };
 }
 
 async function log(services: Services, call: Call): Promise<undefined> {

@@ -133,14 +133,7 @@ describe('a cluster in VS Code', { timeout: 10 * 60_000 }, () => {
     const { workbench } = story.code;
     await workbench.command('Rollout: Launch Batch…');
     await workbench.pick(/desk\.batch\.yaml/);
-    await workbench.picks
-      .filter({ hasText: `All ${TASKS}` })
-      .first()
-      .click({ timeout: PATIENCE_MS });
-    await workbench.picks
-      .filter({ hasText: /from the file/i })
-      .first()
-      .click({ timeout: PATIENCE_MS });
+    await workbench.pickEach([`All ${TASKS}`, /from the file/i], PATIENCE_MS);
     await workbench.picks
       .filter({ hasText: /in use/ })
       .first()

@@ -85,6 +85,11 @@ export class Workbench {
     ).click();
   }
 
+  /** Picks the first row with each text, in one quick pick after the other. They may take `patienceMs` to come. */
+  async pickEach(texts: readonly (string | RegExp)[], patienceMs: number): Promise<void> {
+    for (const text of texts) await this.picks.filter({ hasText: text }).first().click({ timeout: patienceMs });
+  }
+
   /** The rows of the open quick pick. */
   get picks(): Locator {
     return this.page.locator(ROWS);

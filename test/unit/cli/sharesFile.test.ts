@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
-import { readSharesFile } from '../../../src/cli/sharesFile.ts';
+import { readSharesFile } from '../../../src/cli/optionFile.ts';
 import { sharesText } from '../../../src/client/text/sharesText.ts';
 import { StudioError } from '../../../src/common/errors.ts';
 

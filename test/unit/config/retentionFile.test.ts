@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { readRetentionFile } from '../../../src/cli/retentionFile.ts';
+import { readRetentionFile } from '../../../src/cli/optionFile.ts';
 import { errorText } from '../../../src/common/errors.ts';
 import { parseSize, retentionFile } from '../../../src/config/schema/retentionFile.ts';
 import { matchesName } from '../../../src/store/logic/retention.ts';
