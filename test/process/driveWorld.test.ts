@@ -11,7 +11,7 @@ import { drivenSession, drive as format } from '../../src/formats/drive.ts';
 import { type DriveMessage, type DriveRequest, driveMessage } from '../../src/protocol/drive.ts';
 import { TrajectoryModel } from '../../src/trace/model.ts';
 import { root } from '../support/cli.ts';
-import { answerText, fakeEndpoint } from '../support/endpoint.ts';
+import { answerText, chatEndpoint } from '../support/endpoint.ts';
 
 type Wanted = DriveRequest extends infer Each ? (Each extends { id: number } ? Omit<Each, 'id'> : never) : never;
 const LOAN = { loan_id: 'L-3001' };
@@ -134,7 +134,7 @@ describe('a driven world', { timeout: 480_000 }, () => {
   });
 
   it('asks the judge of its world about any state, and says what the judge needs', async () => {
-    await using judge = await fakeEndpoint((request, response) =>
+    await using judge = await chatEndpoint((request, response) =>
       answerText(response, JSON.stringify(request.body['messages']).includes('renewed L-3001') ? 'yes' : 'no'),
     );
     const write = (name: string, text: string): Promise<void> => writeFile(path.join(folder, name), text);
