@@ -158,8 +158,8 @@ test('a queue of twice the weight makes twice the calls, however much the others
     return most.heavy >= 16 && most.light >= 16;
   });
   model.latencyMs = undefined;
-  // In each round, permits are in use before their calls are counted and answered, by the same rollouts: how fast they are
-  // leased, or anything else runs, does not matter.
+  // In each round, permits are in use before their calls are counted and answered, by the same rollouts: how fast they
+  // are leased, or anything else runs, does not matter.
   const made = { heavy: 0, light: 0 };
   for (let round = 0; round < 8; round++) {
     await until('permits are in use', async () => {
