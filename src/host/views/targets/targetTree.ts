@@ -27,6 +27,8 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
   readonly onDidChangeTreeData = this.#changed.event;
   readonly #findings: FindingReader;
   readonly #listeners: vscode.Disposable;
+  /** IDs of items that a person expanded: a new item of such an ID must not be collapsed. */
+  readonly #expanded = new Set<string>();
   #polling: AbortController | undefined;
   #watch: { dispose(): void } | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -46,13 +48,13 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
       targets.list.changed(() => this.#changed.fire(undefined)),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.refresh()),
       services.server.serverChanged(() => this.refresh()),
-      shares.value.changed(() => this.#changed.fire(undefined)),
+      shares.value.changed(() => void this.#showChanges()),
     );
   }
 
   getTreeItem(node: TargetNode): vscode.TreeItem {
-    const state =
-      node.loadsFindings === true || node.collapsed === true ? 'closed' : node.children.length > 0 ? 'open' : 'none';
+    const isClosed = (node.loadsFindings === true || node.collapsed === true) && !this.#expanded.has(node.id);
+    const state = isClosed ? 'closed' : node.loadsFindings === true || node.children.length > 0 ? 'open' : 'none';
     const item = treeItem(node.item, state, node.id);
     if (node.opens !== undefined)
       item.command = { command: 'rollout.openBatch', title: 'Open Batch', arguments: [{ batch: node.opens }] };
@@ -79,7 +81,9 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
 
   /** Called when an item was expanded or collapsed. Collapsing drops the findings. */
   expanded(node: TargetNode, open: boolean): void {
-    const { loadsFindings, target } = node;
+    const { id, loadsFindings, target } = node;
+    if (open) this.#expanded.add(id);
+    else this.#expanded.delete(id);
     if (loadsFindings !== true || target === undefined) return;
     if (!open) this.#findings.forget(target);
     // VS Code keeps the children from before, which are none if it was collapsed while they were read. All items are
@@ -159,9 +163,14 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
     // The number of pods changed.
     if (workers !== this.#workers && this.#findings.refresh(target, MIN_FINDINGS_INTERVAL_MS)) this.#workers = workers;
     this.#findings.retryFailed(RETRY_MS);
-    const roots = JSON.stringify(await this.#roots());
+    await this.#showChanges();
     if (this.#polling?.signal !== signal) return;
-    if (roots !== this.#rendered) this.#changed.fire(undefined);
     this.#timer = setTimeout(() => void this.#poll(signal), POLL_MS);
+  }
+
+  /** VS Code replaces all items, which a click may meet, so only if any of them looks different. */
+  async #showChanges(): Promise<void> {
+    const roots = JSON.stringify(await this.#roots());
+    if (this.#polling !== undefined && roots !== this.#rendered) this.#changed.fire(undefined);
   }
 }
