@@ -81,7 +81,7 @@ function windows(): void {
       console.log(`Without the pictures of the journey: ${vllm}`);
       return;
     }
-    const stages = ['install', 'grid', 'stream', 'lost', 'call', 'ended'].map((stage) => `journey-${stage}`);
+    const stages = ['changes', 'install', 'grid', 'stream', 'lost', 'call', 'ended'].map((stage) => `journey-${stage}`);
     take('test/journey/journey.test.ts', Object.fromEntries(stages.map((name) => [name, name])), {
       KUBECONFIG: cluster.kubeconfig,
     });

@@ -120,6 +120,7 @@ describe('the whole journey', { timeout: 30 * 60_000 }, () => {
     await chooseInstallOptions(workbench, bench.site.arguments);
     await workbench.pick('Show Changes');
     await workbench.toast(/objects to create/).waitFor({ timeout: PATIENCE_MS });
+    await story.picture('journey-changes');
     await workbench.toastButton(/objects to create/, /^Apply \d+ Changes$/);
     const installed = /Installed the rollout server on kit/;
     await workbench.toast(installed).waitFor({ timeout: 2 * PATIENCE_MS });
