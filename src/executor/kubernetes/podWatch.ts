@@ -110,6 +110,13 @@ export class PodWatch {
     return [...this.#pods.values()].flatMap(({ batch, pod }) => podRun(pod, batch, now) ?? []);
   }
 
+  /** Returns how many pods each batch has that have not ended, with those that are leaving. */
+  live(): Map<string, number> {
+    const live = new Map<string, number>();
+    for (const { batch, ended } of this.#pods.values()) if (!ended) live.set(batch, (live.get(batch) ?? 0) + 1);
+    return live;
+  }
+
   /** Returns why a pod of a batch has not started. */
   waitOf(batch: string): string | undefined {
     for (const state of this.#pods.values()) {

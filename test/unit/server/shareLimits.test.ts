@@ -185,11 +185,18 @@ describe('limits', () => {
     const { shares, add } = kit({ users: { ann: { pods: 8 } } });
     for (const batch of ['b1', 'b2']) add(batch, { by: 'ann', queued: 9 });
     add('b3', { by: 'bob', queued: 9 });
-    const pods = (...has: number[]) =>
-      shares.pods(new Map(['b1', 'b2', 'b3'].map((batch, index) => [batch, { has: has[index] ?? 0, wants: 16 }])));
-    assert.deepEqual([...pods(0, 0, 0).values()], [4, 4, 16]);
-    assert.deepEqual([...pods(8, 0, 0).values()], [8, 0, 16]);
-    assert.deepEqual([...pods(6, 0, 0).values()], [6, 2, 16]);
+    const batches = ['b1', 'b2', 'b3'];
+    const pods = (...has: number[]) => {
+      const counts = new Map(batches.map((batch, index) => [batch, { has: has[index] ?? 0, wants: 16 }]));
+      return batches.map((batch) => shares.podsOf(batch, counts));
+    };
+    assert.deepEqual(pods(0, 0, 0), [4, 4, 16]);
+    assert.deepEqual(pods(8, 0, 0), [8, 0, 16]);
+    assert.deepEqual(pods(6, 0, 0), [6, 2, 16]);
+    // Pods that are leaving count until they are gone, and no longer.
+    shares.remove('b1');
+    assert.deepEqual(pods(6, 0, 0).slice(1), [2, 16]);
+    assert.deepEqual(pods(0, 2, 0).slice(1), [8, 16]);
   });
 
   test('on tokens hold until they are an hour old, over a restart', async () => {
