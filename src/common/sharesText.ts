@@ -37,9 +37,12 @@ export function shareLines(row: ShareRow): string[] {
 }
 
 function limited(number: number, limit: number | undefined, noun: string): string {
-  return limit === undefined
-    ? `${count(number)} ${nounFor(number, noun)}`
-    : `${count(number)} of ${count(limit)} ${nounFor(limit, noun)}`;
+  return limit === undefined ? `${count(number)} ${nounFor(number, noun)}` : limitText(number, limit, noun);
+}
+
+/** Returns e.g. `50 of 200 rollouts`. */
+export function limitText(number: number, limit: number, noun: string): string {
+  return `${count(number)} of ${count(limit)} ${nounFor(limit, noun)}`;
 }
 
 function hours(value: number): string {

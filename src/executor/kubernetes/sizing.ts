@@ -11,8 +11,14 @@ export interface PodSizing {
   readonly slots: number;
 }
 
+/** What decides about the pods of a batch. */
+export interface SizedBatch {
+  readonly concurrency: Submission['concurrency'];
+  readonly pods?: Pick<NonNullable<Submission['pods']>, 'count' | 'isolation'> | undefined;
+}
+
 /** `open`: rollouts queued or running. `sealed`: no more tasks will be added; otherwise pods are sized for many. */
-export function podSizing({ pods = {}, concurrency }: Submission, open: number, sealed: boolean): PodSizing {
+export function podSizing({ pods = {}, concurrency }: SizedBatch, open: number, sealed: boolean): PodSizing {
   const { slots: most } = DEFAULTS.pods;
   const atOnce = Math.max(1, concurrency === 'auto' ? open : Math.min(concurrency, sealed ? open : concurrency));
   if ((pods.isolation ?? DEFAULTS.pods.isolation) === 'pod') {

@@ -292,6 +292,21 @@ describe('waiting', () => {
 });
 
 describe('the reply', () => {
+  test('says when tokens are free again', async () => {
+    const { sources, store, state, usage } = kit({ users: { ann: { tokens_per_hour: 100 } } });
+    state.now = 7_230_000;
+    // 60 tokens 40 minutes ago, and 60 now.
+    store.usage.tokensSince = (at) =>
+      Promise.resolve([{ queue: '', user: 'ann', tokens: at <= 7_230_000 - 40 * 60_000 ? 120 : 60 }]);
+    await usage.flush();
+    const { rows } = await sharesReply({ ...sources, store, hasPods: false }, { user: 'ann', all: false });
+    assert.deepEqual(rows.find(({ name }) => name === 'ann')?.tokens, {
+      hour: 120,
+      limit: 100,
+      free_ms: 19.5 * 60_000,
+    });
+  });
+
   test('has queues and users, what they are entitled to, and only batches that the caller may read', async () => {
     const { add, state, sources, store, usage } = kit({
       users: { ann: { weight: 3, rollouts: 1 }, zoe: {} },
@@ -321,6 +336,7 @@ describe('the reply', () => {
     assert.deepEqual(rows.get('queue research')?.pods, { running: 0, limit: 4 });
     assert.deepEqual([reply.own, reply.queues], [{ kind: 'user', name: 'bob' }, ['default', 'research']]);
     assert.deepEqual(reply.waiting, [], 'the batch of ann is private');
+    assert.deepEqual(reply.ahead, [{ priority: 0, batches: 1 }], 'but it is before others');
     const all = await sharesReply({ ...sources, store, hasPods: true }, { user: undefined, all: true });
     assert.deepEqual(
       all.waiting.map(({ batch, why }) => [batch, why]),
