@@ -1,16 +1,24 @@
-/** The workers of a running batch: in the Batches view, in a list, and their log as a document. */
+/**
+ * The workers of a running batch: in the Batches view, in a list, and their log as a document. Then a server that two
+ * users share.
+ */
 import assert from 'node:assert/strict';
-import { describe } from 'node:test';
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { after, describe } from 'node:test';
 import { newId } from '../../src/common/ids.ts';
 import { until } from './support/poll.ts';
 import { apiOf, SAMPLE_TASKS, sampleFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
+import { Team } from './support/team.ts';
 
 const PATIENCE_MS = 120_000;
 
 describe('the workers of a batch', { timeout: 600_000 }, () => {
   const story = new Story('pods', sampleFolder('latency_ms=500&slots=4'));
   let worker = '';
+  let team: Team | undefined;
+  after(() => team?.[Symbol.asyncDispose]());
 
   story.step('are below it in the Batches view while it runs', async () => {
     const { workbench, server } = story.code;
@@ -61,5 +69,55 @@ describe('the workers of a batch', { timeout: 600_000 }, () => {
     const text = await workbench.page.locator('.editor-group-container.active .view-lines').innerText();
     assert.match(text.replaceAll('\u00a0', ' '), /running/);
     await story.pictures('pods-events');
+  });
+
+  story.step('share a server with others: a launch shows what is left, and the Targets view who waits', async () => {
+    const { workbench, server } = story.code;
+    team = await Team.start(server.store, {
+      users: { ann: { weight: 2, rollouts: 4 } },
+      queues: { research: { weight: 2, rollouts: 50, tokens_per_hour: 50_000_000 }, nightly: {} },
+    });
+    await team.launch('survey', { queue: 'nightly', concurrency: 8 }, 400);
+    const file = path.join(story.folder, 'batches', 'desk.batch.yaml');
+    writeFileSync(file, `${readFileSync(file, 'utf8')}\nqueue: research\n`);
+    await workbench.command('Rollout: Select Target…');
+    await workbench.pick('team');
+    await workbench.command('Rollout: Launch Batch…');
+    await workbench.pick(/desk\.batch\.yaml/);
+    await workbench.pickEach([`All ${SAMPLE_TASKS}`, /from the file/i, 'team'], PATIENCE_MS);
+    const review = workbench.picks;
+    await review
+      .filter({ hasText: /Launch 96 attempts on team/ })
+      .first()
+      .waitFor({ timeout: PATIENCE_MS });
+    assert.match(await review.first().innerText(), /Starts with 4 rollouts of 96; more follow as others end/);
+    await review
+      .filter({ hasText: /queue research.*weight 2/s })
+      .first()
+      .waitFor();
+    await review
+      .filter({ hasText: /ann.*0 of 4 rollouts.*weight 2/s })
+      .first()
+      .waitFor();
+    await review
+      .filter({ hasText: /Rollouts of ann.*4 of 96 start now/s })
+      .first()
+      .waitFor();
+    await story.pictures('launch-review');
+    await workbench.pick(/Launch 96 attempts on team/);
+    await story.batch.shown();
+    await workbench.command('Rollout: Focus on Targets View');
+    for (const other of ['Batches', 'Agents and Tools'])
+      await workbench.page.getByRole('button', { name: `${other} Section` }).click();
+    await workbench.treeItem(/^Target team/).click();
+    await workbench.treeItem(/^Queues and Users/).click();
+    for (const row of [/^Queue research, /, /^Queue nightly, /, /^User ann, .*4 of 4 rollouts/, /^User bob, /])
+      await workbench.treeItem(row).waitFor({ timeout: PATIENCE_MS });
+    await workbench.treeItem(/^Waiting, 1 batch/).waitFor({ timeout: PATIENCE_MS });
+    // Why, and at which place. The batch of bob is private, so it is not in the list.
+    await workbench
+      .treeItem(/^Batch desk.* waits, 1st of 1: ann may run 4 rollouts at once\./)
+      .waitFor({ timeout: PATIENCE_MS });
+    await story.pictures('shares-targets');
   });
 });

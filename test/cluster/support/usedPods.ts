@@ -65,8 +65,10 @@ function ranMs({ status }: Pod): number {
   return Math.max(...ends) - Date.parse(status?.startTime ?? '');
 }
 
+/** Also those of sidecars, which are init containers that stay. */
 function requestsOf({ spec }: Pod, resource: string): number {
-  return (spec?.containers ?? []).reduce((sum, { resources }) => {
+  const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
+  return [...(spec?.containers ?? []), ...sidecars].reduce((sum, { resources }) => {
     const amount = resources?.requests?.[resource] ?? '0';
     return sum + (amount.endsWith('m') ? Number(amount.slice(0, -1)) / 1_000 : Number(amount));
   }, 0);
