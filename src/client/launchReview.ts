@@ -1,6 +1,6 @@
 /** What a batch will get at a server that divides what it has, before it is launched: see `GET /v1/shares`. */
 import { StudioError } from '../common/errors.ts';
-import { limitText, shareName, shareText } from '../common/sharesText.ts';
+import { limitText, runningTexts, shareName } from '../common/sharesText.ts';
 import { plural } from '../common/text.ts';
 import { compact, count, percent } from '../common/units.ts';
 import { ordinal } from '../common/waitingText.ts';
@@ -65,14 +65,30 @@ export function launchReview(reply: SharesReply, batch: LaunchedBatch): LaunchRe
     (sum, { priority, batches }) => (priority >= batch.priority ? sum + batches : sum),
     0,
   );
-  const full = found.find(({ left }) => left === 0) ?? found.find(({ isReached }) => isReached);
+  // The tightest one decides; that on tokens comes last, unless nothing is left, since the batch starts.
+  const full = found
+    .filter(({ isReached }) => isReached)
+    .sort((a, b) => Number(b.left === 0) - Number(a.left === 0) || a.part - b.part)[0];
+  // Queues divide first, so what a user gets within one is not known here.
+  const divided = ofQueue ?? ofUser;
+  const part = divided === undefined ? undefined : partOf(rows, divided);
   return {
     waits: full !== undefined || ahead > 0,
-    start: startOf(full, ahead, ahead === 0 ? '' : partText(rows, ofQueue ?? ofUser)),
+    start: startOf(
+      full,
+      ahead,
+      divided === undefined || part === undefined || part === 1
+        ? ''
+        : `: about ${percent(part)} of the calls for ${subjectOf(divided)}`,
+    ),
     shares: both.map((row) => ({
       kind: row.kind,
       label: subjectOf(row),
-      text: `${shareText(row)}${row.weight === 1 ? '' : ` · weight ${row.weight}`}`,
+      text: [
+        `${row === divided && part !== undefined ? `entitled to ${percent(part)} with this batch, ` : ''}uses ${percent(row.used)}`,
+        ...runningTexts(row),
+        ...(row.weight === 1 ? [] : [`weight ${row.weight}`]),
+      ].join(' · '),
     })),
     limits: found.map(({ label, text, isReached }) => ({ label, text, isReached })),
   };
@@ -80,8 +96,9 @@ export function launchReview(reply: SharesReply, batch: LaunchedBatch): LaunchRe
 
 interface Limit extends ReviewLine {
   readonly isReached: boolean;
-  /** How much of it the batch can have now. */
+  /** How much of it the batch can have now, and which part of what it needs that is. */
   readonly left: number;
+  readonly part: number;
   /** What it waits for. */
   readonly wait: string;
 }
@@ -107,6 +124,7 @@ function limitsOf(row: ShareRow, batch: LaunchedBatch): Limit[] {
       text: `${limitText(used, limit, noun)}${isReached ? ` · ${part} now` : ''}`,
       isReached,
       left,
+      part: left / wanted,
       wait:
         left === 0
           ? `Waits until other ${noun}s of ${of} end`
@@ -123,6 +141,7 @@ function limitsOf(row: ShareRow, batch: LaunchedBatch): Limit[] {
       text: `${compact(tokens.hour)} of ${compact(tokens.limit)} used${left === 0 ? `, free again${free}` : ''}${needs}`,
       isReached: left === 0 || (batch.tokens ?? 0) > left,
       left,
+      part: left === 0 ? 0 : 1,
       wait:
         left === 0
           ? `Waits until tokens are free${free}`
@@ -144,12 +163,10 @@ function placeText(ahead: number): string {
   return `${plural(ahead, 'batch waits', 'batches wait')}, this one would be the ${ordinal(ahead + 1)}`;
 }
 
-/** Returns what part of the calls its queue, or its user, gets among those that run something. */
-function partText(rows: readonly ShareRow[], own: ShareRow | undefined): string {
-  if (own === undefined) return '';
+/** Returns what part of the calls a queue or user gets among those that run something. */
+function partOf(rows: readonly ShareRow[], own: ShareRow): number {
   const others = rows.filter((row) => row.kind === own.kind && row !== own && row.entitled > 0);
-  const weights = others.reduce((sum, { weight }) => sum + weight, own.weight);
-  return others.length === 0 ? '' : `: about ${percent(own.weight / weights)} of the calls for ${subjectOf(own)}`;
+  return own.weight / others.reduce((sum, { weight }) => sum + weight, own.weight);
 }
 
 function minutesText(ms: number): string {

@@ -10,14 +10,16 @@ export function shareName({ kind, name }: Pick<ShareRow, 'kind' | 'name'>): stri
 }
 
 /** Returns e.g. `62% of 50% · 120 rollouts · 8 pods`. */
-export function shareText({ used, entitled, rollouts, pods }: ShareRow): string {
+export function shareText(row: ShareRow): string {
+  return [`${percent(row.used)} of ${percent(row.entitled)}`, ...runningTexts(row)].join(' · ');
+}
+
+/** Returns e.g. `120 rollouts` and `8 of 16 pods`. */
+export function runningTexts({ rollouts, pods }: ShareRow): string[] {
   return [
-    `${percent(used)} of ${percent(entitled)}`,
     limited(rollouts.running, rollouts.limit, 'rollout'),
-    pods.running === 0 && pods.limit === undefined ? '' : limited(pods.running, pods.limit, 'pod'),
-  ]
-    .filter((part) => part !== '')
-    .join(' · ');
+    ...(pods.running === 0 && pods.limit === undefined ? [] : [limited(pods.running, pods.limit, 'pod')]),
+  ];
 }
 
 /** Returns all figures of a user or queue, one line each. */

@@ -28,7 +28,7 @@ export function reviewChoices(review: LaunchReview, { facts, answers, target }: 
         label,
         description: text,
         icon: kind === 'queue' ? 'list-ordered' : 'account',
-        ...(index === 0 ? { section: 'used now, of the share' } : {}),
+        ...(index === 0 ? { section: shares.length > 1 ? 'queue and user' : 'share' } : {}),
         value: false,
       }),
     ),

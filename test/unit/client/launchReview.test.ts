@@ -46,10 +46,14 @@ describe('a launch', () => {
     const review = launchReview(shares, batch({ queue: 'research', tokens: 2_400_000 }));
     assert.deepEqual(review, {
       waits: true,
-      start: { label: 'Starts with 2 pods of 10; more follow as others end', text: '' },
+      start: { label: 'Starts with 20 rollouts of 320; more follow as others end', text: '' },
       shares: [
-        { kind: 'queue', label: 'queue research', text: '25% of 60% · 120 rollouts · 6 of 8 pods · weight 2' },
-        { kind: 'user', label: 'ann', text: '0% of 0% · 30 of 50 rollouts' },
+        {
+          kind: 'queue',
+          label: 'queue research',
+          text: 'entitled to 67% with this batch, uses 25% · 120 rollouts · 6 of 8 pods · weight 2',
+        },
+        { kind: 'user', label: 'ann', text: 'uses 0% · 30 of 50 rollouts' },
       ],
       limits: [
         { label: 'Pods of queue research', text: '6 of 8 pods · 2 of 10 start now', isReached: true },
@@ -67,7 +71,7 @@ describe('a launch', () => {
       choices.map(({ label, icon, section, value }) => [label, icon, section, value]),
       [
         ['Launch 320 attempts on gpus', 'watch', undefined, true],
-        ['queue research', 'list-ordered', 'used now, of the share', false],
+        ['queue research', 'list-ordered', 'queue and user', false],
         ['ann', 'account', undefined, false],
         ['Pods of queue research', 'warning', 'limits', false],
         ['Tokens per hour of ann', 'warning', undefined, false],
