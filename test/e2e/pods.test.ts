@@ -103,7 +103,7 @@ describe('the workers of a batch', { timeout: 600_000 }, () => {
       .filter({ hasText: /Rollouts of ann.*4 of 96 start now/s })
       .first()
       .waitFor();
-    await story.pictures('launch-review');
+    await story.picture('launch-review');
     await workbench.pick(/Launch 96 attempts on team/);
     await story.batch.shown();
     await workbench.command('Rollout: Focus on Targets View');
