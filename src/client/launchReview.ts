@@ -1,6 +1,6 @@
 /** What a batch will get at a server that divides what it has, before it is launched: see `GET /v1/shares`. */
 import { StudioError } from '../common/errors.ts';
-import { limitText, runningTexts, shareName } from '../common/sharesText.ts';
+import { shareName } from '../common/sharesText.ts';
 import { plural } from '../common/text.ts';
 import { compact, count, percent } from '../common/units.ts';
 import { ordinal } from '../common/waitingText.ts';
@@ -85,9 +85,9 @@ export function launchReview(reply: SharesReply, batch: LaunchedBatch): LaunchRe
       kind: row.kind,
       label: subjectOf(row),
       text: [
-        `${row === divided && part !== undefined ? `entitled to ${percent(part)} with this batch, ` : ''}uses ${percent(row.used)}`,
-        ...runningTexts(row),
-        ...(row.weight === 1 ? [] : [`weight ${row.weight}`]),
+        `${row === divided && part !== undefined ? `gets ${percent(part)}, ` : ''}uses ${percent(row.used)}`,
+        plural(row.rollouts.running, 'rollout'),
+        ...(row.pods.running === 0 ? [] : [plural(row.pods.running, 'pod')]),
       ].join(' · '),
     })),
     limits: found.map(({ label, text, isReached }) => ({ label, text, isReached })),
@@ -117,11 +117,10 @@ function limitsOf(row: ShareRow, batch: LaunchedBatch): Limit[] {
   const at = (used: number, limit: number, wanted: number, noun: string): Limit => {
     const left = Math.max(0, limit - used);
     const isReached = left < wanted;
-    const part =
-      left === 0 ? `none of this batch’s ${count(wanted)} start` : `${count(left)} of ${count(wanted)} start`;
+    const starts = `${left === 0 ? 'none' : count(left)} of ${count(wanted)} start`;
     return {
-      label: `${noun === 'pod' ? 'Pods' : 'Rollouts'} of ${of}`,
-      text: `${limitText(used, limit, noun)}${isReached ? ` · ${part} now` : ''}`,
+      label: `${noun === 'pod' ? 'Pods' : 'Rollouts'} of ${shareName(row)}`,
+      text: `${count(used)} of ${count(limit)} run${isReached ? ` · ${starts} now` : ''}`,
       isReached,
       left,
       part: left / wanted,
@@ -135,9 +134,9 @@ function limitsOf(row: ShareRow, batch: LaunchedBatch): Limit[] {
   if (tokens.limit !== undefined) {
     const left = Math.max(0, tokens.limit - tokens.hour);
     const free = tokens.free_ms === undefined ? '' : ` in about ${minutesText(tokens.free_ms)}`;
-    const needs = batch.tokens === undefined ? '' : ` · this batch needs about ${compact(batch.tokens)}`;
+    const needs = batch.tokens === undefined ? '' : ` · needs about ${compact(batch.tokens)}`;
     found.push({
-      label: `Tokens per hour of ${of}`,
+      label: `Tokens per hour of ${shareName(row)}`,
       text: `${compact(tokens.hour)} of ${compact(tokens.limit)} used${left === 0 ? `, free again${free}` : ''}${needs}`,
       isReached: left === 0 || (batch.tokens ?? 0) > left,
       left,

@@ -10,16 +10,14 @@ export function shareName({ kind, name }: Pick<ShareRow, 'kind' | 'name'>): stri
 }
 
 /** Returns e.g. `62% of 50% · 120 rollouts · 8 pods`. */
-export function shareText(row: ShareRow): string {
-  return [`${percent(row.used)} of ${percent(row.entitled)}`, ...runningTexts(row)].join(' · ');
-}
-
-/** Returns e.g. `120 rollouts` and `8 of 16 pods`. */
-export function runningTexts({ rollouts, pods }: ShareRow): string[] {
+export function shareText({ used, entitled, rollouts, pods }: ShareRow): string {
   return [
+    `${percent(used)} of ${percent(entitled)}`,
     limited(rollouts.running, rollouts.limit, 'rollout'),
-    ...(pods.running === 0 && pods.limit === undefined ? [] : [limited(pods.running, pods.limit, 'pod')]),
-  ];
+    pods.running === 0 && pods.limit === undefined ? '' : limited(pods.running, pods.limit, 'pod'),
+  ]
+    .filter((part) => part !== '')
+    .join(' · ');
 }
 
 /** Returns all figures of a user or queue, one line each. */
@@ -39,12 +37,9 @@ export function shareLines(row: ShareRow): string[] {
 }
 
 function limited(number: number, limit: number | undefined, noun: string): string {
-  return limit === undefined ? `${count(number)} ${nounFor(number, noun)}` : limitText(number, limit, noun);
-}
-
-/** Returns e.g. `50 of 200 rollouts`. */
-export function limitText(number: number, limit: number, noun: string): string {
-  return `${count(number)} of ${count(limit)} ${nounFor(limit, noun)}`;
+  return limit === undefined
+    ? `${count(number)} ${nounFor(number, noun)}`
+    : `${count(number)} of ${count(limit)} ${nounFor(limit, noun)}`;
 }
 
 function hours(value: number): string {

@@ -51,18 +51,18 @@ describe('a launch', () => {
         {
           kind: 'queue',
           label: 'queue research',
-          text: 'entitled to 67% with this batch, uses 25% · 120 rollouts · 6 of 8 pods · weight 2',
+          text: 'gets 67%, uses 25% · 120 rollouts · 6 pods',
         },
-        { kind: 'user', label: 'ann', text: 'uses 0% · 30 of 50 rollouts' },
+        { kind: 'user', label: 'ann', text: 'uses 0% · 30 rollouts' },
       ],
       limits: [
-        { label: 'Pods of queue research', text: '6 of 8 pods · 2 of 10 start now', isReached: true },
+        { label: 'Pods of research', text: '6 of 8 run · 2 of 10 start now', isReached: true },
         {
           label: 'Tokens per hour of ann',
-          text: '900k of 1.0M used · this batch needs about 2.4M',
+          text: '900k of 1.0M used · needs about 2.4M',
           isReached: true,
         },
-        { label: 'Rollouts of ann', text: '30 of 50 rollouts · 20 of 320 start now', isReached: true },
+        { label: 'Rollouts of ann', text: '30 of 50 run · 20 of 320 start now', isReached: true },
       ],
     });
     const facts = { tasks: 10, complete: true, attempts: 32 };
@@ -71,9 +71,9 @@ describe('a launch', () => {
       choices.map(({ label, icon, section, value }) => [label, icon, section, value]),
       [
         ['Launch 320 attempts on gpus', 'watch', undefined, true],
-        ['queue research', 'list-ordered', 'queue and user', false],
+        ['queue research', 'list-ordered', '', false],
         ['ann', 'account', undefined, false],
-        ['Pods of queue research', 'warning', 'limits', false],
+        ['Pods of research', 'warning', '', false],
         ['Tokens per hour of ann', 'warning', undefined, false],
         ['Rollouts of ann', 'warning', undefined, false],
       ],

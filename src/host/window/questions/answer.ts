@@ -7,7 +7,7 @@ export interface Choice<T> {
   readonly detail?: string;
   /** A codicon. */
   readonly icon?: string;
-  /** The heading of the section that begins with it. */
+  /** The heading of the section that begins with it; empty: only a line. */
   readonly section?: string;
   readonly value: T;
 }
