@@ -82,7 +82,7 @@ export function activate(context: vscode.ExtensionContext): void {
     registerWorlds(services, register, { worlds, act: pages.act, files }),
     registerViews(services, register, files, targets, focused, worlds),
     registerTesting(services, register, { files, values }),
-    registerLanguage(log.channel, register, { files, values, settings, memory: context.globalState }),
+    registerLanguage(log.channel, register, { files, values, settings, server, memory: context.globalState }),
     registerCodeLens(services, register, files, worlds),
     toolCalls.registered,
     registerTools(services, register, { values, act: pages.act, files, recorded: toolCalls.recorded }),

@@ -9,10 +9,10 @@ export function shareName({ kind, name }: Pick<ShareRow, 'kind' | 'name'>): stri
   return name === '' ? (kind === 'user' ? 'client token' : 'no queue') : name;
 }
 
-/** Returns e.g. `62% of 50% · 120 rollouts · 8 pods`. */
+/** Returns e.g. `62% of 50% · 120 rollouts · 8 pods`. Whoever uses nothing has no share now. */
 export function shareText({ used, entitled, rollouts, pods }: ShareRow): string {
   return [
-    `${percent(used)} of ${percent(entitled)}`,
+    used === 0 && entitled === 0 ? '' : `${percent(used)} of ${percent(entitled)}`,
     limited(rollouts.running, rollouts.limit, 'rollout'),
     pods.running === 0 && pods.limit === undefined ? '' : limited(pods.running, pods.limit, 'pod'),
   ]

@@ -3,6 +3,19 @@
  * `workspace/didChangeConfiguration`.
  */
 import { z } from 'zod';
+import { DEFAULTS } from '../config/defaults.ts';
+
+const amount = z.number().int().min(1).optional();
+
+/** A queue of a server, which batch files name with `queue`. */
+export const queueInfo = z.object({
+  name: z.string(),
+  weight: z.number().positive(),
+  rollouts: amount,
+  pods: amount,
+  tokens_per_hour: amount,
+});
+export type QueueInfo = z.output<typeof queueInfo>;
 
 export const languageSettings = z.object({
   /**
@@ -17,5 +30,9 @@ export const languageSettings = z.object({
   tokenHints: z.boolean().default(true),
   /** Names of the variables whose values the editor stores; never the values. */
   keptNames: z.array(z.string()).default([]),
+  /** Where batches run whose files name no target. */
+  target: z.string().default(DEFAULTS.target),
+  /** The queues of the servers of targets, as far as the editor has seen them. */
+  queues: z.record(z.string(), z.array(queueInfo)).default({}),
 });
 export type LanguageSettings = z.output<typeof languageSettings>;

@@ -19,8 +19,11 @@ export const shareRow = z.object({
   batches: count,
   rollouts: z.object({ running: count, held: count, queued: count, limit: count.optional() }),
   pods: z.object({ running: count, limit: count.optional() }),
-  /** Tokens of model calls in the last hour. */
-  tokens: z.object({ hour: count, limit: count.optional() }),
+  /**
+   * Tokens of model calls in the last hour. `free_ms`: once the limit is reached, after how many ms calls continue if
+   * nothing is used until then.
+   */
+  tokens: z.object({ hour: count, limit: count.optional(), free_ms: count.optional() }),
   /** Hours of GPUs and CPUs that its pods requested, in the last 24 hours. */
   gpu_hours: z.number().min(0),
   cpu_hours: z.number().min(0),
@@ -57,6 +60,8 @@ export const sharesReply = z.object({
   rows: z.array(shareRow),
   /** Only batches that the caller may read. */
   waiting: z.array(waitingBatch),
+  /** How many batches wait that nobody paused, by priority: also those that the caller may not read. */
+  ahead: z.array(z.object({ priority: z.number(), batches: count })).optional(),
   /** Which of the rows is the caller's, so that a launch can show what it may still start. */
   own: z.object({ kind: z.enum(['user', 'queue']), name: z.string() }).optional(),
   /** Names of the queues that a batch file may name. */

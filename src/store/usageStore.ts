@@ -43,7 +43,8 @@ export interface UsageStore {
   recordPods(pods: readonly PodUse[]): Promise<void>;
   /**
    * Returns CPU and GPU time by owner and model: of all pods, of those of a batch, or what lies after a time. That of
-   * batches that were removed counts only without a batch and a time.
+   * batches that were removed counts only without a batch and a time, that of copies, whose pods ran elsewhere, only
+   * with a batch.
    */
   podTotals(of?: { readonly batch?: string; readonly since?: number }): Promise<PodTotal[]>;
 }

@@ -1,14 +1,20 @@
 /** How a batch gets its pods: one for each attempt, its secrets, and queueing when quota is short. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { z } from 'zod';
+import { connectTarget } from '../../src/client/targets/connectTarget.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import { sha256Hex } from '../../src/common/hash.ts';
 import { newId } from '../../src/common/ids.ts';
 import { canonicalJson, type JsonObject } from '../../src/common/json.ts';
 import { batchLabels, NAMES, selector } from '../../src/kubernetes/names.ts';
+import type { Api } from '../../src/protocol/api.ts';
 import type { PodList } from '../../src/protocol/pods.ts';
+import { openUsers } from './support/accessTable.ts';
+import { Accounts } from './support/accounts.ts';
 import { steady } from './support/batches.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
+import { hoursOf, PodCounter } from './support/usedPods.ts';
 
 const SECRET = 'a-value-that-nobody-may-see';
 /** A sidecar that is ready only if it can write to its volume and nowhere else, and has its secret. */
@@ -23,7 +29,7 @@ setInterval(() => {}, 1000);`;
 describe('pods of a batch', { timeout: 10 * 60_000 }, () => {
   let bench: ClusterBench;
   before(async () => {
-    bench = await ClusterBench.installed('pods');
+    bench = await ClusterBench.installed('pods', { users: { ann: { pods: 3 } } });
   });
   after(() => bench.close());
 
@@ -118,6 +124,73 @@ describe('pods of a batch', { timeout: 10 * 60_000 }, () => {
       (event) => event.kind === 'infra' && /^pod_(deleted|failed)$/.test(event.data.what),
     );
     assert.deepEqual(bad, [], 'that they went is no failure');
+  });
+
+  it('are no more than a user may have, grow in number when others end, and count for as long as they ran', async (test) => {
+    const { workspace, site, cluster } = bench;
+    const accounts = new Accounts(bench);
+    test.after(() => accounts.close());
+    await openUsers(bench, accounts);
+    const apis = new Map<string, Api>();
+    for (const user of ['ann', 'admin']) {
+      const { context, kubeconfig = '', namespace = '' } = accounts.target(user);
+      const place = ['--context', context, '--kubeconfig', kubeconfig, '--namespace', namespace];
+      const added = await bench.rolloutWithoutTarget('target', 'add', user, ...place);
+      assert.equal(added.code, 0, added.stderr);
+      const connection = await connectTarget(user, accounts.target(user), { env: {} });
+      test.after(() => connection.close());
+      apis.set(user, connection.api);
+    }
+    const apiOf = (user: string): Api => apis.get(user) ?? assert.fail(user);
+    const launch = async (user: string, name: string, tasks: number, steps: number): Promise<string> => {
+      const file = workspace.path(workspace.batch(name, steady(site, { tasks, steps })));
+      const ran = await bench.rolloutWithoutTarget('run', file, '--detach', '--json', '--target', user);
+      assert.equal(ran.code, 0, ran.stderr);
+      return z.object({ batch: z.string() }).parse(JSON.parse(ran.stdout)).batch;
+    };
+    const first = await launch('ann', 'first', 2, 12);
+    const others = await launch('admin', 'others', 2, 4);
+    await until('its pods run', async () => (await bench.workers(first)).length === 2);
+    const batches = new Set([first]);
+    await using counter = new PodCounter(cluster, batches);
+    const second = await launch('ann', 'second', 8, 40);
+    batches.add(second);
+    const waiting = async () => (await apiOf('ann').shares()).waiting.find(({ batch }) => batch === second);
+    await until('it waits for more pods', async () => (await waiting())?.why === 'pods');
+    assert.equal(
+      (await waiting())?.text,
+      'ann may have 3 pods at once. The batch gets more when pods of other batches end.',
+    );
+    const jobs = () => cluster.list('Job', { labels: selector(batchLabels(second)) });
+    await until('it has the pod that is left', async () => (await jobs())[0]?.spec?.parallelism === 1);
+    await until('it gets what others left', async () => (await bench.workers(second)).length === 2);
+    await bench.assertSettledOnce(first, 2);
+    await bench.assertSettledOnce(second, 8);
+    assert.equal(counter.most, 3, 'never more than its user may have');
+    assert.equal((await jobs()).length, 1, 'its Job grew');
+
+    const isSame = (hours: number, other: number): boolean => Math.abs(hours - other) < 1e-6;
+    const ran = new Map<string, number>();
+    for (const batch of [first, second, others]) {
+      const { cpu } = await hoursOf(cluster, batch);
+      ran.set(batch, cpu);
+      const recorded = await apiOf('admin').hours(batch);
+      const [only] = recorded.models;
+      const isRight = recorded.models.length === 1 && only?.model === 'demo' && isSame(only.cpu_hours, cpu);
+      assert.ok(isRight, `${batch} used ${cpu} CPU hours, not ${JSON.stringify(recorded)}`);
+    }
+    const { rows } = await apiOf('admin').shares();
+    for (const [user, own] of [
+      ['ann', [first, second]],
+      [':admin', [others]],
+    ] as const) {
+      const sum = own.reduce((all, batch) => all + (ran.get(batch) ?? 0), 0);
+      const row = rows.find(({ name }) => name.endsWith(user));
+      assert.ok(row !== undefined && isSame(row.cpu_hours, sum), `${user}: ${sum}, not ${row?.cpu_hours}`);
+    }
+    test.diagnostic(
+      `CPU seconds of the batches: ${[...ran.values()].map((hours) => (hours * 3600).toFixed(3)).join(', ')}`,
+    );
   });
 
   it('hand their rollouts over when they have to end, and no call is made again', async (test) => {

@@ -7,9 +7,10 @@ import { after, before, describe, it } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
 import { ARCHIVE_MAGIC, type ArchiveFrame, type BackupEnd, FrameReader, framesOf } from '../../src/protocol/archive.ts';
 import { STORE_VERSION } from '../../src/protocol/version.ts';
+import { rowsFrame } from '../../src/store/archive/codec.ts';
 import { ARCHIVED, LEFT_OUT } from '../../src/store/archive/tables.ts';
 import { openStore } from '../../src/store/open.ts';
-import { MIGRATIONS } from '../../src/store/sql/schema.ts';
+import { MIGRATIONS, POD_USE } from '../../src/store/sql/schema.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import {
@@ -298,6 +299,9 @@ describe('archives', { timeout: 5 * 60_000 }, () => {
           );
           for (const { rollout } of rollouts)
             assert.deepEqual(await eventsOf(target.store, rollout), await eventsOf(source.store, rollout));
+          const hours = await source.store.usage.podTotals({ batch });
+          assert.deepEqual(await target.store.usage.podTotals({ batch }), hours);
+          assert.equal(hours.length, batch === ended ? 1 : 0);
           const refs = async (of: TestPlace): Promise<unknown[]> => {
             const found = await of.tables();
             const id = Number(found['batch']!.find(({ name }) => name === batch)!['id']);
@@ -315,6 +319,15 @@ describe('archives', { timeout: 5 * 60_000 }, () => {
         assert.equal(packed.length, 6, 'the tokens are packed');
         assert.deepEqual((await target.store.batch(owned))!.row.shared, ['carl', 'ada']);
         assert.deepEqual([...(await target.store.sharing.readable('carl', [shaOf('x')]))], []);
+        // Its pods ran elsewhere: nobody here used them, not even once the copy is removed.
+        assert.deepEqual(await target.store.usage.podTotals(), []);
+        const further = await place(from);
+        await copy(target.store, further.store, ended);
+        const used = { queue: 'research', user: 'ann', model: 'm', cpuSeconds: 1.5, gpuSeconds: 1 };
+        assert.deepEqual(await further.store.usage.podTotals({ batch: ended }), [used], 'a copy of a copy has them');
+        await further.store.gc({ batches: [ended], dryRun: false });
+        const left = await further.tables();
+        assert.deepEqual([left['pod_use'], await further.store.usage.podTotals()], [[], []]);
       });
 
   it('of batches belong to who copies them', async () => {
@@ -389,6 +402,15 @@ describe('archives', { timeout: 5 * 60_000 }, () => {
       return { ...frame, payload };
     });
     await assert.rejects(send(broken), /cannot be unpacked|is not/);
+    const large = frames.flatMap(({ header }) => (header.kind === 'page' ? header.large : []));
+    for (const [sha] of large) await store.blobs.put(sha, (await source.store.blobs.get(sha))!.bytes);
+    for (const wrong of [{ until_at: 0 }, { gpus: -1 }, { cpus: 1e12 }, { owner: 'ann' }]) {
+      const columns = Object.keys(POD_USE.columns);
+      const ran = { uid: '"u"', batch: '"b"', queue: '""', owner: '"ann"', model: '"m"', from_at: 1_000 };
+      const frame = await rowsFrame(POD_USE, columns, [{ ...ran, until_at: 2_000, cpus: 1, gpus: 1, ...wrong }]);
+      const sent = [...frames.slice(0, -1), ...framesOf(frame), ...frames.slice(-1)];
+      await assert.rejects(send(sent), /the use of a pod is not valid/, JSON.stringify(wrong));
+    }
     assert.deepEqual((await target.tables())['batch'], []);
     await store.createBatch(newBatch());
     await store.addTasks((await store.batches({ limit: 1 })).batches[0]!.batch, 0, tasks(1));

@@ -17,6 +17,7 @@ import { type Certificate, newAuthority, validFor } from '../../src/kubernetes/t
 import { ACCESS_GROUP, ACCESS_RESOURCE } from '../../src/protocol/access.ts';
 import { ProxyIdentity, type ProxyIdentityOptions } from '../../src/server/access/proxyIdentity.ts';
 import { startServer } from '../../src/server/server.ts';
+import type { RolloutServerOptions } from '../../src/server/serverOptions.ts';
 import { openStore } from '../../src/store/open.ts';
 import { freePort } from './freePort.ts';
 import { type KubeApi, type KubeReply, type KubeRequest, startKubeApi, statusReply } from './kubeApi.ts';
@@ -43,6 +44,8 @@ export interface FakeUser {
 }
 
 type Server = Awaited<ReturnType<typeof startServer>>;
+/** What its server may have besides. */
+type MoreOptions = Partial<Pick<RolloutServerOptions, 'shares' | 'mounts' | 'demoMetrics' | 'executor'>>;
 
 export class FakeCluster implements AsyncDisposable {
   readonly api: KubeApi;
@@ -68,16 +71,20 @@ export class FakeCluster implements AsyncDisposable {
   #reviewer: Cluster | undefined;
   #tlsPort = 0;
 
-  private constructor(api: KubeApi) {
+  readonly #more: MoreOptions;
+
+  private constructor(api: KubeApi, more: MoreOptions) {
     this.api = api;
+    this.#more = more;
   }
 
   static async start(
     store?: string,
     identity?: (cluster: FakeCluster) => Omit<ProxyIdentityOptions, 'log'>,
+    more: MoreOptions = {},
   ): Promise<FakeCluster> {
     const api = await startKubeApi();
-    const cluster = new FakeCluster(api);
+    const cluster = new FakeCluster(api, more);
     cluster.identity = identity?.(cluster);
     api.answer = (request) => cluster.#answer(request);
     cluster.forwards = servePortForwards(api, new Set(['server-1']));
@@ -114,6 +121,7 @@ export class FakeCluster implements AsyncDisposable {
       demoMetrics: undefined,
       log,
       idle: () => undefined,
+      ...this.#more,
     });
   }
 

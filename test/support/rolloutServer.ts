@@ -147,17 +147,7 @@ export class TestServer {
     tasks: readonly TaskRecord[],
     options: { batch?: string; open?: boolean; secrets?: Record<string, string> } = {},
   ): Promise<string> {
-    const batch = options.batch ?? newId('b');
-    const sha = submissionSha(submission);
-    await this.api.putBlob(sha, new TextEncoder().encode(canonicalJson(submission)));
-    await this.api.createBatch({
-      batch,
-      submission: sha,
-      open: options.open ?? false,
-      tasks: [...tasks],
-      secrets: options.secrets ?? {},
-    });
-    return batch;
+    return submitTo(this.api, submission, tasks, options);
   }
 
   async kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<number | null> {
@@ -165,6 +155,20 @@ export class TestServer {
     if (this.process.exitCode === null && this.process.signalCode === null) this.process.kill(signal);
     return this.exited;
   }
+}
+
+/** Submits a batch. Returns its ID. */
+export async function submitTo(
+  api: Api,
+  submission: Submission,
+  tasks: readonly TaskRecord[],
+  options: { batch?: string; open?: boolean; secrets?: Record<string, string> } = {},
+): Promise<string> {
+  const { batch = newId('b'), open = false, secrets = {} } = options;
+  const sha = submissionSha(submission);
+  await api.putBlob(sha, new TextEncoder().encode(canonicalJson(submission)));
+  await api.createBatch({ batch, submission: sha, open, tasks: [...tasks], secrets });
+  return batch;
 }
 
 /** A submission without tools, on an endpoint that nobody calls. */

@@ -234,7 +234,7 @@ export const batchFile = z.strictObject({
     .describe('Batches with a higher number run first.'),
   queue: name
     .optional()
-    .describe('Queue of the server whose share the batch uses, see `rollout queue`. Default: that of who launches it.'),
+    .describe('Queue of the server whose share the batch uses, see `rollout queue`. Default: `default`.'),
   hold_limit: duration('1h')
     .prefault(DEFAULTS.hold_limit)
     .describe('How long a breakpoint or a step holds a rollout before it continues automatically.'),

@@ -22,6 +22,7 @@ export type ProblemCode =
   | 'unknown_tool' // no tool has this name
   | 'unknown_export'
   | 'not_served' // the endpoint does not serve the model
+  | 'unknown_queue' // the server of the target does not have the queue
   | 'unreachable' // a team member that never gets to work
   | 'dataset'
   | 'left_out' // broken records of a dataset are left out

@@ -26,7 +26,7 @@ import { batchOf, type Round } from './jobRounds.ts';
 import { BOOTSTRAP_FILE, type PodOutbound } from './podManifest.ts';
 import { withDefaults } from './podResources.ts';
 import { sidecarVariables } from './sidecarSecrets.ts';
-import type { PodSizing } from './sizing.ts';
+import type { JobSize, PodSizing } from './sizing.ts';
 
 /** Selects all objects that belong to batches. */
 export const OF_BATCHES = `${selector(labels('worker'))},${LABEL.batch}`;
@@ -307,18 +307,23 @@ export class BatchObjects {
     await this.#options.cluster.remove('Job', name, { uid, propagation: 'Background', signal });
   }
 
-  /** Removes the pods of a Job, or lets it create them again. This does not count as failures of the Job. */
-  async setReleased({ name }: Round, released: boolean, signal: AbortSignal): Promise<Job> {
+  /**
+   * Removes the pods of a Job, or lets it create them again, with other sizes if there are some. This does not count as
+   * failures of the Job.
+   */
+  async setReleased({ name }: Round, released: boolean, signal: AbortSignal, size?: JobSize): Promise<Job> {
+    const annotations = { [NOTE.released]: released ? 'true' : null };
+    const sizes = size === undefined ? {} : { parallelism: size.parallelism, completions: size.completions };
     return this.#options.cluster.patch(
       'Job',
       name,
-      { metadata: { annotations: { [NOTE.released]: released ? 'true' : null } }, spec: { suspend: released } },
+      { metadata: { annotations }, spec: { suspend: released, ...sizes } },
       { signal },
     );
   }
 
   /** Changes how many pods a Job has. */
-  async resize({ name }: Round, { parallelism, completions }: PodSizing, signal: AbortSignal): Promise<Job> {
+  async resize({ name }: Round, { parallelism, completions }: JobSize, signal: AbortSignal): Promise<Job> {
     return this.#options.cluster.patch('Job', name, { spec: { parallelism, completions } }, { signal });
   }
 

@@ -5,14 +5,14 @@ import { listText, plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
 import type { Submission } from '../../config/submission.ts';
 import { isQuota } from '../../kubernetes/access/kubeErrors.ts';
-import type { Job } from '../../kubernetes/access/objects.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import type { ClusterHost } from '../executor.ts';
-import { type BatchObjects, type NewRound, ownerOf } from './batchObjects.ts';
+import { type BatchObjects, ownerOf } from './batchObjects.ts';
 import { isForeign, missingValues, settledOf, suspendedText, suspension, withQueue } from './batchPodsState.ts';
 import { type NextRound, nextRound, type Round } from './jobRounds.ts';
+import { PodAllowance, type PodLimit } from './podAllowance.ts';
 import type { Rounds } from './rounds.ts';
-import { type PodSizing, podSizing, resized } from './sizing.ts';
+import { grown, type PodSizing, podSizing, resized } from './sizing.ts';
 
 interface BatchPodsOptions {
   readonly host: ClusterHost;
@@ -22,8 +22,8 @@ interface BatchPodsOptions {
   readonly role: () => 'makes' | 'watches' | 'unready';
   /** Jobs up to this number precede the retry of the batch. */
   readonly ignoredRounds: number;
-  /** Returns how many pods it may have in all, and why no more; undefined if nothing limits that. */
-  readonly allowed: () => { readonly pods: number; readonly text: string } | undefined;
+  /** Returns how many pods it may have in all; undefined if nothing limits that. */
+  readonly allowed: () => PodLimit | undefined;
   /** Returns how the last of its failed pods ended. */
   readonly lastBadEnd: () => string | undefined;
   readonly signal: AbortSignal;
@@ -52,10 +52,7 @@ export class BatchPods {
   /** The variables whose values nobody has anymore, and how often they were missed. */
   #lacking: { readonly names: readonly string[]; readonly times: number } | undefined;
   readonly #reported = new Set<string>();
-  /** Pods of the Job that is being created. */
-  #creating = 0;
-  /** Why it has fewer pods than it could have. */
-  #limited: string | undefined;
+  readonly #allowance: PodAllowance;
   #isRunning = false;
   #isRequested = false;
   #closed = false;
@@ -65,6 +62,7 @@ export class BatchPods {
     this.#options = options;
     this.#record = record;
     this.#submission = this.#queued(submission);
+    this.#allowance = new PodAllowance(options.allowed);
   }
 
   #queued(submission: Submission): Submission {
@@ -73,7 +71,7 @@ export class BatchPods {
 
   /** Pods that it has, or is getting, and those that it could have. */
   get pods(): { readonly has: number; readonly wants: number } {
-    const has = Math.max(this.#creating, this.#options.rounds.active(this.id)?.pods ?? 0);
+    const has = Math.max(this.#allowance.coming, this.#options.rounds.active(this.id)?.pods ?? 0);
     const { row, paused, stopping } = this.#record;
     const ends = paused || stopping !== undefined || row.counts.queued === 0;
     return { has, wants: ends ? has : Math.max(has, this.#sizing().parallelism) };
@@ -81,9 +79,10 @@ export class BatchPods {
 
   /** Why it has no pods, or fewer than it could have. */
   get wait(): { readonly why: 'pods' | 'cluster' | 'queue'; readonly text: string } | undefined {
-    if (this.#limited !== undefined) return { why: 'pods', text: this.#limited };
     const active = this.#options.rounds.active(this.id);
-    return this.#record.released ? undefined : suspension(active, this.#submission.pods?.queue);
+    const { text } = this.#allowance;
+    const suspended = this.#record.released ? undefined : suspension(active, this.#submission.pods?.queue);
+    return suspended ?? (text === undefined ? undefined : { why: 'pods', text });
   }
 
   #sizing(): PodSizing {
@@ -189,7 +188,7 @@ export class BatchPods {
       return 0;
     }
     if (active !== undefined) await this.#lookAfter(active);
-    if (active !== undefined) await this.#releasePods(active);
+    if (active !== undefined && !(await this.#releasePods(active))) return SHARE_MS;
     if (this.#record.paused || this.#record.stopping !== undefined) return 0;
     if (active !== undefined) return this.#grow(active);
     const next = nextRound({
@@ -223,10 +222,9 @@ export class BatchPods {
     const due = this.#record.sealed && next.afterMs === 0 ? 0 : this.#due.at;
     if (due > now) return due - now;
     const wanted = this.#sizing();
-    const allowed = this.#allowed(wanted.parallelism);
+    const allowed = this.#allowance.of(wanted.parallelism);
     if (allowed === 0) return SHARE_MS;
-    const sizing = this.#resized(wanted, allowed);
-    this.#creating = sizing.parallelism;
+    const sizing = resized(wanted, allowed, this.#isSingle);
     const plan = {
       batch: this.id,
       submission: this.#submission,
@@ -235,7 +233,12 @@ export class BatchPods {
       settled: settledOf(this.#record),
       sizing,
     };
-    const job = await this.#createJob(plan);
+    // From then on, its Job says which pods it has.
+    const job = await this.#allowance.while(sizing.parallelism, async () => {
+      const created = await objects.create(plan, signal);
+      rounds.see(created);
+      return created;
+    });
     await this.#restored();
     this.#hasObjects = true;
     this.#reported.clear();
@@ -254,38 +257,20 @@ export class BatchPods {
     return 0;
   }
 
-  /** Returns how many of the pods that it could have it may have now, and notes why not all. */
-  #allowed(wanted: number): number {
-    const limit = this.#options.allowed();
-    const allowed = Math.min(wanted, limit?.pods ?? wanted);
-    this.#limited = allowed < wanted ? limit?.text : undefined;
-    return allowed;
-  }
-
-  /** Creates a Job. From then on, its Job says which pods it has: no other batch may take them in between. */
-  async #createJob(plan: NewRound): Promise<Job> {
-    const { objects, rounds, signal } = this.#options;
-    try {
-      const job = await objects.create(plan, signal);
-      rounds.see(job);
-      return job;
-    } finally {
-      this.#creating = 0;
-    }
-  }
-
-  #resized(sizing: PodSizing, pods: number): PodSizing {
-    return resized(sizing, pods, this.#submission.pods?.isolation === 'pod');
+  /** Whether each of its pods runs a single rollout. */
+  get #isSingle(): boolean {
+    return this.#submission.pods?.isolation === 'pod';
   }
 
   /** Gives a Job that got fewer pods than it could have those that others left. Kueue admits all or none. */
   async #grow(active: Round): Promise<number> {
     const { objects, rounds, signal } = this.#options;
     const { has, wants } = this.pods;
-    if (active.suspended || this.#submission.pods?.queue !== undefined || this.#options.allowed() === undefined)
-      return 0;
-    const allowed = this.#allowed(wants);
-    if (allowed > has) rounds.see(await objects.resize(active, this.#resized(this.#sizing(), allowed), signal));
+    if (active.suspended || this.#submission.pods?.queue !== undefined || !this.#allowance.isLimited) return 0;
+    const allowed = this.#allowance.of(wants);
+    const sizes = grown(active, allowed - has, this.#isSingle);
+    if (sizes !== undefined)
+      await this.#allowance.while(allowed, async () => rounds.see(await objects.resize(active, sizes, signal)));
     return allowed < wants ? SHARE_MS : 0;
   }
 
@@ -310,9 +295,10 @@ export class BatchPods {
   /**
    * Releases the pods of a paused batch: once none of its attempts run, its Job is suspended, and ending workers return
    * their held rollouts. Kueue would resume a suspended Job immediately, so there the Job is removed instead. This
-   * frees its quota, and the next Job waits in the queue again.
+   * frees its quota, and the next Job waits in the queue again. Returns false if a batch that was resumed may not have
+   * pods yet.
    */
-  async #releasePods(active: Round): Promise<void> {
+  async #releasePods(active: Round): Promise<boolean> {
     const { objects, rounds, signal } = this.#options;
     const {
       released,
@@ -320,17 +306,22 @@ export class BatchPods {
     } = this.#record;
     const key = `released ${active.name}`;
     if (!released) {
-      if (!active.released) return;
-      rounds.see(await objects.setReleased(active, false, signal));
+      if (!active.released || this.#record.stopping !== undefined) return true;
+      const pods = this.#allowance.of(Math.max(1, active.parallelism));
+      if (pods === 0) return false;
+      const sizes = pods < active.parallelism ? resized(active, pods, this.#isSingle) : undefined;
+      await this.#allowance.while(pods, async () =>
+        rounds.see(await objects.setReleased(active, false, signal, sizes)),
+      );
       this.#reported.delete(key);
       await this.#options.host.recordInfra(this.id, {
         what: 'pods_back',
         text: `Job ${active.name} was resumed. Its pods are starting again.`,
       });
-      return;
+      return true;
     }
     const { queue } = this.#submission.pods ?? {};
-    if (counts.running > 0 || (active.suspended && queue === undefined)) return;
+    if (counts.running > 0 || (active.suspended && queue === undefined)) return true;
     if (queue === undefined) rounds.see(await objects.setReleased(active, true, signal));
     else await objects.removeJob(active, signal);
     await this.#reportOnce(
@@ -340,6 +331,7 @@ export class BatchPods {
         `${queue === undefined ? 'suspended' : `removed, and the next one waits for the queue ${queue}`} until you ` +
         'resume the batch. Held attempts then continue from their last recorded event.',
     );
+    return true;
   }
 
   /** Handles that its objects were written: reports those that others had deleted. */

@@ -20,8 +20,13 @@ export interface Round {
   /** Reason and message of a failed Job. */
   readonly reason: string;
   readonly message: string;
-  /** Pods at once. */
+  /** The pods that it has, or gets as soon as others resume it. Indexes that are done have none. */
   readonly pods: number;
+  /** Pods at once, and indexes, as it was created or changed. */
+  readonly parallelism: number;
+  readonly completions: number;
+  /** Grows with each change of the Job, but not with its status. */
+  readonly generation: number;
   /** Concurrent rollouts in each of its pods. */
   readonly slots: number;
   /** Settled attempts when it was created. */
@@ -38,22 +43,36 @@ export function readRound(job: Job): Round | undefined {
   const ended = conditions.find(({ type, status }) => status === 'True' && (type === 'Complete' || type === 'Failed'));
   const notes = job.metadata.annotations ?? {};
   const suspended = ended === undefined && job.spec?.suspend === true;
+  const released = suspended && notes[NOTE.released] === 'true';
+  const { parallelism = 0, completions = parallelism } = job.spec ?? {};
   return {
     name: job.metadata.name,
     uid: job.metadata.uid,
     round: Number(round),
     state: ended === undefined ? 'active' : ended.type === 'Complete' ? 'complete' : 'failed',
     suspended,
-    released: suspended && notes[NOTE.released] === 'true',
+    released,
     reason: ended?.reason ?? '',
     message: ended?.message ?? '',
     tls: notes[NOTE.tls] === 'true',
     single: notes[NOTE.single] === 'true',
-    pods: suspended ? 0 : (job.spec?.parallelism ?? 0),
+    pods: released ? 0 : Math.min(parallelism, Math.max(0, completions - doneIndexes(job))),
+    parallelism,
+    completions,
+    generation: job.metadata.generation ?? 0,
     slots: Number(notes[NOTE.slots] ?? 1),
     settled: Number(notes[NOTE.settled] ?? 0),
     fruitless: Number(notes[NOTE.fruitless] ?? 0),
   };
+}
+
+/** Returns how many indexes get no pod anymore: those that succeeded, and those that failed for good (`1,3-5`). */
+function doneIndexes({ status }: Job): number {
+  const failed = (status?.failedIndexes ?? '').split(',').reduce((sum, part) => {
+    const [first, last = first] = part.split('-');
+    return first === undefined || first === '' ? sum : sum + Number(last) - Number(first) + 1;
+  }, 0);
+  return (status?.succeeded ?? 0) + failed;
 }
 
 /** Returns the batch of one of our Jobs or pods. */

@@ -25,6 +25,7 @@ import { batchOf } from './jobRounds.ts';
 import { NoSandboxReports } from './noSandbox.ts';
 import { ObjectChecks } from './objectChecks.ts';
 import { Outage } from './outage.ts';
+import { allowedPods } from './podAllowance.ts';
 import { type PodEnd, podEnd, unpullable } from './podLife.ts';
 import { PodWatch } from './podWatch.ts';
 import { Rounds } from './rounds.ts';
@@ -127,7 +128,13 @@ export class KubernetesExecutor implements Executor {
         ignoredRounds: this.#endedRounds.get(id) ?? 0,
         lastBadEnd: () => this.#pods.lastBadEnd(id),
         allowed: () =>
-          this.#options.host.shares?.allowed(id, new Map([...this.#batches].map(([each, { pods }]) => [each, pods]))),
+          allowedPods(id, {
+            shares: this.#options.host.shares,
+            batches: this.#batches,
+            live: this.#pods.live(),
+            rounds: this.#rounds,
+            hasEnded: (batch) => this.#endedRounds.has(batch),
+          }),
         signal: this.#end.signal,
       },
       record,

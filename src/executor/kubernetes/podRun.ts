@@ -12,10 +12,15 @@ export function podRun(pod: Pod, batch: string, now: number): PodRun | undefined
   return { uid, batch, from, until: Math.max(from, endOf(pod) ?? now), ...requestsOf(pod) };
 }
 
+/** Returns whether all containers of a pod have ended. */
+export function hasEnded({ status }: Pod): boolean {
+  return status?.phase === 'Succeeded' || status?.phase === 'Failed';
+}
+
 /** Returns when the last container of a pod that has ended did. */
 function endOf(pod: Pod): number | undefined {
-  const { phase, containerStatuses = [] } = pod.status ?? {};
-  if (phase !== 'Succeeded' && phase !== 'Failed') return undefined;
+  const { containerStatuses = [] } = pod.status ?? {};
+  if (!hasEnded(pod)) return undefined;
   const ends = containerStatuses
     .map(({ state }) => Date.parse(state?.terminated?.finishedAt ?? ''))
     .filter((time) => !Number.isNaN(time));

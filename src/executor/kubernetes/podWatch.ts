@@ -18,7 +18,7 @@ import {
   podNotices,
   stuckNotice,
 } from './podLife.ts';
-import { podRun } from './podRun.ts';
+import { hasEnded, podRun } from './podRun.ts';
 
 interface PodWatchOptions {
   /** Returns whether the batch is active, as far as this server knows. */
@@ -40,7 +40,10 @@ interface PodState {
   readonly batch: string;
   pod: Pod;
   readonly reported: Set<string>;
+  /** Whether it, or its worker, has ended. */
   ended: boolean;
+  /** Whether it was reported how long it ran. */
+  ran: boolean;
   /** When it was first seen terminating. */
   leavesAt: number | undefined;
   /** When its node was reported as unresponsive. */
@@ -110,6 +113,16 @@ export class PodWatch {
     return [...this.#pods.values()].flatMap(({ batch, pod }) => podRun(pod, batch, now) ?? []);
   }
 
+  /**
+   * Returns how many pods each batch has in the cluster, also those that are leaving: the worker of a pod may have ended
+   * before its other containers.
+   */
+  live(): Map<string, number> {
+    const live = new Map<string, number>();
+    for (const { batch, pod } of this.#pods.values()) if (!hasEnded(pod)) live.set(batch, (live.get(batch) ?? 0) + 1);
+    return live;
+  }
+
   /** Returns why a pod of a batch has not started. */
   waitOf(batch: string): string | undefined {
     for (const state of this.#pods.values()) {
@@ -171,6 +184,7 @@ export class PodWatch {
           pod,
           reported: new Set(),
           ended: false,
+          ran: false,
           leavesAt: undefined,
           silentAt: undefined,
           released: false,
@@ -192,12 +206,16 @@ export class PodWatch {
     }
     if (end !== undefined && !state.ended) {
       state.ended = true;
-      this.#options.ran?.(podRun(pod, batch, Date.now()));
       if (!end.isClean) this.#badEnds.set(batch, end.infra.text);
       // Requeue its rollouts first, so that readers of the notice see them queued.
       const hadRollouts = await this.#options.ended(batch, pod.metadata.name, end);
       if ((!end.isClean || end.isNews === true) && (!first || hadRollouts))
         this.#report(batch, state, { key: 'end', of: 'pod', infra: end.infra });
+    }
+    // When its worker ends, other containers may still run, and what is recorded is never shortened.
+    if (!state.ran && (gone || hasEnded(pod))) {
+      state.ran = true;
+      this.#options.ran?.(podRun(pod, batch, Date.now()));
     }
     if (gone) this.#pods.delete(key);
   }

@@ -22,7 +22,10 @@ export class Rounds {
     if (batch === undefined || round === undefined) return undefined;
     let rounds = this.#byBatch.get(batch);
     if (rounds === undefined) this.#byBatch.set(batch, (rounds = new Map<string, Round>()));
-    rounds.set(round.name, round);
+    // A watch may report an older state than the answer to a change.
+    const known = rounds.get(round.name);
+    if (known === undefined || known.uid !== round.uid || known.generation <= round.generation)
+      rounds.set(round.name, round);
     this.#last.set(batch, Math.max(this.last(batch), round.round));
     return batch;
   }

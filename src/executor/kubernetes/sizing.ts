@@ -11,8 +11,14 @@ export interface PodSizing {
   readonly slots: number;
 }
 
+/** What decides about the pods of a batch. */
+export interface SizedBatch {
+  readonly concurrency: Submission['concurrency'];
+  readonly pods?: Pick<NonNullable<Submission['pods']>, 'count' | 'isolation'> | undefined;
+}
+
 /** `open`: rollouts queued or running. `sealed`: no more tasks will be added; otherwise pods are sized for many. */
-export function podSizing({ pods = {}, concurrency }: Submission, open: number, sealed: boolean): PodSizing {
+export function podSizing({ pods = {}, concurrency }: SizedBatch, open: number, sealed: boolean): PodSizing {
   const { slots: most } = DEFAULTS.pods;
   const atOnce = Math.max(1, concurrency === 'auto' ? open : Math.min(concurrency, sealed ? open : concurrency));
   if ((pods.isolation ?? DEFAULTS.pods.isolation) === 'pod') {
@@ -29,8 +35,17 @@ export function podSizing({ pods = {}, concurrency }: Submission, open: number, 
   return { completions: count, parallelism: count, slots };
 }
 
+/** How many pods a Job has at once, and how many indexes. */
+export type JobSize = Pick<PodSizing, 'completions' | 'parallelism'>;
+
 /** Returns the sizes with another number of concurrent pods. `single`: each pod runs a single rollout. */
-export function resized(sizing: PodSizing, pods: number, single: boolean): PodSizing {
+export function resized<T extends JobSize>(size: T, pods: number, single: boolean): T {
   // Where pods run many rollouts, a Job has no more indexes than pods at once.
-  return { ...sizing, parallelism: pods, ...(single ? {} : { completions: Math.min(sizing.completions, pods) }) };
+  return { ...size, parallelism: pods, ...(single ? {} : { completions: Math.min(size.completions, pods) }) };
+}
+
+/** Returns the sizes of a Job that gets more pods; undefined if it gets none. */
+export function grown({ completions, parallelism }: JobSize, more: number, single: boolean): JobSize | undefined {
+  const pods = single ? Math.min(completions, parallelism + more) : parallelism + more;
+  return pods <= parallelism ? undefined : { parallelism: pods, completions: single ? completions : pods };
 }

@@ -1,5 +1,6 @@
 /** Reads the tasks of a batch file and their dataset lines, without building or running anything. */
 
+import { type BatchDemand, demandOf } from '../../client/launchReview.ts';
 import { StudioError } from '../../common/errors.ts';
 import { readTasks } from '../../config/dataset/dataset.ts';
 import { type Estimate, UsageEstimate } from '../../config/estimate.ts';
@@ -32,6 +33,8 @@ export interface TaskList {
   readonly parts: readonly { readonly name: string; readonly share: number }[];
   /** What one attempt of each of these tasks will use. */
   readonly estimate: Estimate;
+  /** What it asks of a server that divides what it has. */
+  readonly demand: BatchDemand;
 }
 
 /** Throws StudioError `config` with the problems of the file if it is invalid. */
@@ -61,6 +64,7 @@ export async function taskList(files: Files, path: string, max: number): Promise
     complete,
     parts: (value.file.mix ?? []).map((part, index) => ({ name: partName(part, index), share: part.share })),
     estimate: usage.result(1),
+    demand: demandOf(value.file),
   };
 }
 

@@ -12,14 +12,17 @@ import { errorText } from '../../common/errors.ts';
 import { PLACES_NAMED, placesNamed } from '../../config/queryPlaces.ts';
 import type { LanguageSettings } from '../../language/settings.ts';
 import { SECTION } from '../contributions/settings.ts';
+import type { Memory } from '../launch/memory.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import type { ServerSettings } from '../server/serverSettings.ts';
+import type { ServerLink } from '../services.ts';
 import { setting } from '../window/settings.ts';
 import { PlaceQuestions } from './askPlaces.ts';
 import { DOCUMENT_SELECTOR, isDataset, isForNamesOnly, STUDIO_SELECTOR } from './documents.ts';
 import type { QueryPermissions } from './permissions.ts';
 import { Restarts } from './restarts.ts';
 import { ServerProcess } from './serverProcess.ts';
+import { TargetQueues } from './targetQueues.ts';
 
 const STOPPED_TEXT = 'The language server stopped several times. Files are not checked until you restart it.';
 
@@ -35,6 +38,8 @@ interface ClientParts {
   readonly values: StoredValues;
   readonly permissions: QueryPermissions;
   readonly settings: ServerSettings;
+  readonly server: ServerLink;
+  readonly memory: Memory;
 }
 
 export class StudioLanguageClient implements vscode.Disposable {
@@ -44,12 +49,17 @@ export class StudioLanguageClient implements vscode.Disposable {
   readonly #client: LanguageClient;
   readonly #permissions: QueryPermissions;
   readonly #questions: PlaceQuestions;
+  readonly #server: ServerLink;
+  readonly #queues: TargetQueues;
   readonly #restarts = new Restarts();
   readonly #status: vscode.LanguageStatusItem;
   readonly #disposables: readonly { dispose(): void }[];
 
-  constructor(log: vscode.LogOutputChannel, { values, permissions, settings }: ClientParts) {
+  constructor(log: vscode.LogOutputChannel, parts: ClientParts) {
+    const { values, permissions, settings, server } = parts;
     this.#log = log;
+    this.#server = server;
+    this.#queues = new TargetQueues(parts);
     this.#permissions = permissions;
     this.#questions = new PlaceQuestions(
       permissions,
@@ -73,6 +83,9 @@ export class StudioLanguageClient implements vscode.Disposable {
       this.#client.onDidChangeState(({ newState }) => this.#show(newState)),
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.#sendSettings()),
       values.changed(() => this.#sendSettings()),
+      this.#queues,
+      this.#queues.changed(() => this.#sendSettings()),
+      server.serverChanged(() => this.#sendSettings()),
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (event.affectsConfiguration(`${SECTION}.language`)) this.#sendSettings();
       }),
@@ -145,6 +158,8 @@ export class StudioLanguageClient implements vscode.Disposable {
       allowedPlaces: this.#permissions.allowed,
       tokenHints: setting('language.tokenHints'),
       keptNames: [...this.#values.names],
+      target: this.#server.target,
+      queues: { ...this.#queues.value },
     };
   }
 

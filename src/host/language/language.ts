@@ -4,7 +4,7 @@ import type { StudioFiles } from '../files/studioFiles.ts';
 import type { Memory } from '../launch/memory.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import type { ServerSettings } from '../server/serverSettings.ts';
-import type { RegisterCommand } from '../services.ts';
+import type { RegisterCommand, ServerLink } from '../services.ts';
 import type { StudioLanguageClient } from './client.ts';
 import { STUDIO_SELECTOR } from './documents.ts';
 import { QueryPermissions } from './permissions.ts';
@@ -14,19 +14,20 @@ interface LanguageParts {
   readonly values: StoredValues;
   readonly settings: ServerSettings;
   readonly memory: Memory;
+  readonly server: ServerLink;
 }
 
 /** Registers only a listener. The client and its library are loaded after activation. */
 export function registerLanguage(
   log: vscode.LogOutputChannel,
   register: RegisterCommand,
-  { files, values, settings, memory }: LanguageParts,
+  { files, ...parts }: LanguageParts,
 ): vscode.Disposable {
   let client: Promise<StudioLanguageClient> | undefined;
   let disposed = false;
   const startedClient = (): Promise<StudioLanguageClient> =>
     (client ??= import('./client.ts').then(async ({ StudioLanguageClient }) => {
-      const created = new StudioLanguageClient(log, { values, permissions: new QueryPermissions(memory), settings });
+      const created = new StudioLanguageClient(log, { ...parts, permissions: new QueryPermissions(parts.memory) });
       if (disposed) created.dispose();
       else await created.start();
       return created;

@@ -1,6 +1,7 @@
 /** Asks the questions of Launch Batch…: file, tasks, attempts, and, if there is a choice, target. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
+import type { SharesReply } from '../../protocol/shares.ts';
 import { type TaskList, taskList } from '../files/taskList.ts';
 import { folderOf, pathOf, workspaceFiles } from '../files/workspaceFiles.ts';
 import { type Answer, BACK, type Choice } from '../window/questions/answer.ts';
@@ -18,6 +19,7 @@ import {
   type LaunchAnswers,
   taskChoices,
 } from './plan.ts';
+import { askReview } from './review.ts';
 import { askTarget, targetNames } from './target.ts';
 
 /** Maximum number of tasks to read and offer. */
@@ -29,6 +31,8 @@ interface LaunchChoice {
   readonly facts: FileFacts;
   /** Defaults to the current target. */
   readonly target?: string;
+  /** Whether the user saw how much there is to launch, and what it gets. */
+  readonly reviewed: boolean;
 }
 
 interface LaunchOptions {
@@ -41,6 +45,8 @@ interface LaunchOptions {
   readonly target: string;
   /** How many calls fit in the context of the models that play worlds. */
   readonly meters: () => Promise<ContextMeters>;
+  /** Returns how the server of a target divides what it has; undefined if that is not known. */
+  readonly shares: (target: string) => Promise<SharesReply | undefined>;
 }
 
 /** Returns undefined if the user cancels. */
@@ -52,6 +58,7 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
   let isPerturbed: boolean | undefined;
   let answers: LaunchAnswers | undefined;
   let target: string | undefined;
+  let reviewed = false;
   const targets = await targetNames();
   const facts = async (uri: vscode.Uri): Promise<{ readonly list: TaskList; readonly facts: FileFacts }> => {
     if (loaded?.file.toString() !== uri.toString())
@@ -65,6 +72,7 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
         attempts: list.attempts,
         estimate: list.estimate,
         parts: list.parts,
+        demand: list.demand,
       },
     };
   };
@@ -78,6 +86,12 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
   });
   /** Most worlds have no faults to ask about; whether this one has is known once the file is. */
   const asked = (number: number): number => ((loaded?.list.rules.length ?? 0) > 0 ? number : number - 1);
+  const chosen = (): LaunchAnswers =>
+    answers ?? {
+      tasks: tasks ?? { kind: 'all' },
+      ...(attempts === undefined ? {} : { attempts }),
+      ...(isPerturbed === false ? { noPerturb: true } : {}),
+    };
   const steps = [
     async (step: number, total: number) => {
       if (options.file !== undefined) return SKIPPED;
@@ -137,17 +151,23 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
       return answer;
     },
   ].slice(options.file === undefined ? 0 : 1, targets.length === 0 ? -1 : undefined);
-  if (!(await runSteps(steps))) return undefined;
+  const review = async (step: number): Promise<Answer<unknown>> => {
+    const where = target ?? options.target;
+    const shares = await options.shares(where);
+    const { facts: known } = await facts(selectedFile());
+    const place = { title: titleOf(selectedFile()), step: asked(step), steps: asked(step) };
+    const answer = await askReview(place, shares, { facts: known, answers: chosen(), target: where });
+    reviewed = answer !== SKIPPED;
+    return answer;
+  };
+  if (!(await runSteps([...steps, review]))) return undefined;
   const info = await facts(selectedFile());
   return {
     file: selectedFile(),
     facts: info.facts,
     ...(target === undefined ? {} : { target }),
-    answers: answers ?? {
-      tasks: tasks ?? { kind: 'all' },
-      ...(attempts === undefined ? {} : { attempts }),
-      ...(isPerturbed === false ? { noPerturb: true } : {}),
-    },
+    answers: chosen(),
+    reviewed,
   };
 }
 

@@ -29,6 +29,8 @@ interface LaunchRequest {
   readonly answers: LaunchAnswers;
   /** For confirming large batches; without it, there is no confirmation. */
   readonly facts?: FileFacts;
+  /** Whether the user has confirmed it. */
+  readonly reviewed?: boolean;
   /** The target to switch the window to; defaults to the current one. */
   readonly target?: string;
   /** If set, the answers are not offered for the next launch. */
@@ -43,7 +45,7 @@ export async function launchBatch(parts: LauncherParts, request: LaunchRequest):
     throw new StudioError('unsupported', 'Batches can be launched only from files on disk.', {
       hint: 'Open the folder on the machine that has the file.',
     });
-  if (facts !== undefined && !(await confirmLaunch(answers, facts))) return;
+  if (facts !== undefined && request.reviewed !== true && !(await confirmLaunch(answers, facts))) return;
   if (request.target !== undefined && request.target !== services.server.target)
     await services.settings.switchTarget(request.target);
   // The CLI reads files from disk.

@@ -1,5 +1,6 @@
 /** Models the answers for a launch, their choices, and the resulting CLI arguments. */
 import { z } from 'zod';
+import type { BatchDemand } from '../../client/launchReview.ts';
 import { plural } from '../../common/text.ts';
 import { compact } from '../../common/units.ts';
 import type { Estimate } from '../../config/estimate.ts';
@@ -32,6 +33,8 @@ export interface FileFacts {
   readonly estimate?: Estimate;
   /** Parts of the mix, with their shares from 0 to 1. */
   readonly parts?: readonly { readonly name: string; readonly share: number }[];
+  /** What it asks of a server that divides what it has. */
+  readonly demand?: BatchDemand;
 }
 
 const FIRST_TASKS = 10;
@@ -109,13 +112,20 @@ export function attemptChoices(
  * Returns what a number of attempts will use, to follow another text. Only for agents that make one call: for others,
  * nobody knows before.
  */
-function usesText({ estimate }: FileFacts, attempts: number): string {
-  if (estimate === undefined || estimate.at_least || estimate.attempts === 0) return '';
-  const { agent, judge, cost } = estimate;
-  const share = attempts / estimate.attempts;
+function usesText(facts: FileFacts, attempts: number): string {
+  const tokens = tokensOf(facts, attempts);
+  if (tokens === undefined) return '';
+  const { cost, attempts: estimated = 1 } = facts.estimate ?? {};
+  const worth = cost === undefined ? '' : `, cost ${((cost * attempts) / estimated).toFixed(2)}`;
+  return ` · about ${compact(tokens)} tokens${worth}`;
+}
+
+/** Returns how many tokens a number of attempts will use; undefined if nobody knows before. */
+export function tokensOf({ estimate }: FileFacts, attempts: number): number | undefined {
+  if (estimate === undefined || estimate.at_least || estimate.attempts === 0) return undefined;
+  const { agent, judge } = estimate;
   const total = agent.input_tokens + agent.output_tokens + (judge?.input_tokens ?? 0) + (judge?.output_tokens ?? 0);
-  const worth = cost === undefined ? '' : `, cost ${(cost * share).toFixed(2)}`;
-  return ` · about ${compact(Math.round(total * share))} tokens${worth}`;
+  return Math.round((total * attempts) / estimate.attempts);
 }
 
 /** Says into which parts the attempts are divided. */

@@ -6,6 +6,7 @@ import { trackReads } from '../workspace/cachedFiles.ts';
 import type { Workspace } from '../workspace.ts';
 import { healthProblems } from './health.ts';
 import { memberProblems } from './members.ts';
+import { queueProblems } from './queues.ts';
 import { ruleProblems } from './rules.ts';
 import { servedProblems } from './served.ts';
 
@@ -25,6 +26,7 @@ export async function checkFile(workspace: Workspace, path: string): Promise<Che
     ...((await checkConfig(files, path, RECORDS)) ?? []),
     ...(await memberProblems(workspace, path, dependencies)),
     ...(await servedProblems(workspace, path)),
+    ...(await queueProblems(workspace, path)),
     ...(await healthProblems(workspace, files, path)),
     ...(await rulesOfFile(workspace, path, dependencies)),
   ];

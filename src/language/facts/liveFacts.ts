@@ -8,8 +8,8 @@ import { envNamesIn, resolveEnv } from '../../config/env.ts';
 import type { QueryPlace } from '../../config/queryPlaces.ts';
 import type { Problem } from '../../config/source/problem.ts';
 import { Tokenizers } from '../prompts/tokenize.ts';
-import type { LanguageSettings } from '../settings.ts';
-import type { EndpointRef, Facts, McpServerRef, ToolInfo } from '../workspace/facts.ts';
+import { type LanguageSettings, languageSettings } from '../settings.ts';
+import type { EndpointRef, Facts, McpServerRef, TargetQueues, ToolInfo } from '../workspace/facts.ts';
 import { endpointPlace, serverPlace } from './queryPlace.ts';
 import { RefreshingCache } from './refreshingCache.ts';
 import { servedModels } from './servedModels.ts';
@@ -27,7 +27,10 @@ interface FactPorts {
   worldProblems(file: string, signal: AbortSignal): Promise<readonly Problem[]>;
 }
 
-type LiveFactsSettings = Pick<LanguageSettings, 'trusted' | 'askEndpoints' | 'allowedPlaces' | 'keptNames'>;
+type LiveFactsSettings = Pick<
+  LanguageSettings,
+  'trusted' | 'askEndpoints' | 'allowedPlaces' | 'keptNames' | 'target' | 'queues'
+>;
 
 export class LiveFacts implements Facts {
   readonly #changed = new Emitter<undefined>();
@@ -46,7 +49,7 @@ export class LiveFacts implements Facts {
   readonly #models: RefreshingCache<readonly string[]>;
   readonly #tools: RefreshingCache<readonly ToolInfo[]>;
   readonly #worlds: RefreshingCache<readonly Problem[]>;
-  #settings: LiveFactsSettings = { trusted: false, askEndpoints: false, allowedPlaces: [], keptNames: [] };
+  #settings: LiveFactsSettings = languageSettings.parse({ askEndpoints: false });
 
   constructor(ports: FactPorts) {
     this.#ports = ports;
@@ -134,6 +137,12 @@ export class LiveFacts implements Facts {
 
   envNames(): readonly string[] {
     return this.#settings.trusted ? [...new Set([...Object.keys(this.#env), ...this.#settings.keptNames])].sort() : [];
+  }
+
+  queues(named: string | undefined): TargetQueues | undefined {
+    const target = named ?? this.#settings.target;
+    const queues = Object.hasOwn(this.#settings.queues, target) ? this.#settings.queues[target] : undefined;
+    return queues === undefined ? undefined : { target, queues };
   }
 
   dispose(): void {

@@ -5,6 +5,7 @@ import type { PlaceInFile } from '../../config/source/parse.ts';
 import { choicesOf, describedNode, schemaAt } from '../workspace/schema.ts';
 import { lspRange } from '../workspace/text.ts';
 import type { Workspace } from '../workspace.ts';
+import { isQueue, queueText } from './hover/queueText.ts';
 import { referenceText } from './hover/referenceText.ts';
 import { resolvedText } from './hover/resolved.ts';
 
@@ -19,7 +20,8 @@ export async function hover(workspace: Workspace, path: string, position: Positi
   const parsed = await workspace.parsed(path);
   if (kind === undefined || place === undefined || parsed === undefined) return undefined;
   const range = place.on === 'key' ? parsed.keyRange(place.path) : parsed.valueRange(place.path);
-  const text = [keyText(kind, place, parsed.value), resolvedText(kind, place.path, parsed.value)]
+  const queue = kind === 'batch' && isQueue(place.path) ? queueText(workspace, parsed.value) : undefined;
+  const text = [keyText(kind, place, parsed.value), resolvedText(kind, place.path, parsed.value), queue]
     .filter((part) => part !== undefined)
     .join('\n\n');
   return text === ''

@@ -3,12 +3,18 @@
  */
 import type { JsonObject } from '../../common/json.ts';
 import type { Problem } from '../../config/source/problem.ts';
+import type { QueueInfo } from '../settings.ts';
 
 export interface ToolInfo {
   readonly name: string;
   readonly description?: string;
   /** JSON Schema of its arguments. */
   readonly input?: JsonObject;
+}
+
+export interface TargetQueues {
+  readonly target: string;
+  readonly queues: readonly QueueInfo[];
 }
 
 /** An endpoint in a file, with `${env:…}` as written. */
@@ -45,6 +51,11 @@ export interface Facts {
   worldProblems(file: string, stamp: string): readonly Problem[] | undefined;
   /** Returns the variables with a value, in the environment or stored by the editor. */
   envNames(): readonly string[];
+  /**
+   * Returns the queues of the server where a batch runs: of the target that its file names, or else of the one in use.
+   * Empty: the server has none.
+   */
+  queues(target: string | undefined): TargetQueues | undefined;
   /** Returns the number of tokens of a text for a model. */
   tokens(ref: EndpointRef, model: string, text: string): number | undefined;
 }
@@ -55,5 +66,6 @@ export const NO_FACTS: Facts = {
   builtinTools: () => undefined,
   worldProblems: () => undefined,
   envNames: () => [],
+  queues: () => undefined,
   tokens: () => undefined,
 };

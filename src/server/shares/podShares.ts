@@ -41,7 +41,7 @@ export function podShares({ shares, store, submissions }: PodSharesOptions): Pod
       const limit = tracked === undefined ? undefined : shares.podLimit(tracked.owner);
       if (limit === undefined) return undefined;
       return {
-        pods: shares.pods(pods).get(batch) ?? 0,
+        pods: shares.podsOf(batch, pods),
         text:
           `${limitName(limit)} may have ${limit.limit === 1 ? 'one pod' : `${limit.limit} pods`} at once. ` +
           'The batch gets more when pods of other batches end.',

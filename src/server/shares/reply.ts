@@ -42,11 +42,14 @@ export async function sharesReply(sources: ReplySources, caller: Caller): Promis
   const tracked = [...shares.tracked.values()].filter(isOpen);
   const all = usage.minute(() => true);
   const entitled = entitlements(tracked, settings.queues.length > 0, (batch) => shares.shareOf(batch));
-  const row = (kind: ShareRow['kind'], name: string, limits: ShareLimits): ShareRow => {
+  const row = async (kind: ShareRow['kind'], name: string, limits: ShareLimits): Promise<ShareRow> => {
     const isOwn = (owner: Owner): boolean => owner[kind] === name;
     const own = tracked.filter(({ owner }) => isOwn(owner));
     const sum = (value: (one: TrackedShare) => number): number => own.reduce((total, one) => total + value(one), 0);
     const used = hours.filter(isOwn);
+    const { tokens_per_hour: tokenLimit } = limits;
+    const freeMs =
+      tokenLimit === undefined || usage.hour(isOwn) < tokenLimit ? undefined : await usage.freeIn(isOwn, tokenLimit);
     return {
       kind,
       name,
@@ -66,7 +69,8 @@ export async function sharesReply(sources: ReplySources, caller: Caller): Promis
       },
       tokens: {
         hour: usage.hour(isOwn),
-        ...(limits.tokens_per_hour === undefined ? {} : { limit: limits.tokens_per_hour }),
+        ...(tokenLimit === undefined ? {} : { limit: tokenLimit }),
+        ...(freeMs === undefined ? {} : { free_ms: freeMs }),
       },
       gpu_hours: used.reduce((total, { gpu }) => total + gpu, 0),
       cpu_hours: used.reduce((total, { cpu }) => total + cpu, 0),
@@ -80,17 +84,29 @@ export async function sharesReply(sources: ReplySources, caller: Caller): Promis
     // So that a launch can show what is left.
     caller.user ?? '',
   ]);
+  const waiting = waitingBatches(sources);
   return {
-    rows: [
+    rows: await Promise.all([
       ...settings.queues.map((name) => row('queue', name, settings.queue(name))),
       ...[...users].sort().map((name) => row('user', name, settings.user(name))),
-    ],
-    waiting: waitingBatches(sources)
-      .filter(({ tracked: { record } }) => sees(caller, record.row))
-      .map(({ waiting }) => waiting),
+    ]),
+    ahead: byPriority(waiting),
+    waiting: waiting.filter(({ tracked: { record } }) => sees(caller, record.row)).map((one) => one.waiting),
     own: { kind: 'user', name: caller.user ?? '' },
     queues: settings.queues,
   };
+}
+
+function byPriority(waiting: ReturnType<typeof waitingBatches>): { priority: number; batches: number }[] {
+  const batches = new Map<number, number>();
+  for (const { tracked, waiting: of } of waiting) {
+    if (of.why === 'paused') continue;
+    const { priority } = tracked.record.spec;
+    batches.set(priority, (batches.get(priority) ?? 0) + 1);
+  }
+  return [...batches]
+    .map(([priority, number]) => ({ priority, batches: number }))
+    .sort((a, b) => b.priority - a.priority);
 }
 
 function isOpen({ record }: TrackedShare): boolean {

@@ -40,6 +40,8 @@ interface Constraint {
   readonly batches: readonly TrackedShare[];
 }
 
+const MAX_ENDED = 1_000;
+
 const UNTRACKED: BatchShare = {
   priority: 0,
   queue: undefined,
@@ -54,6 +56,8 @@ export class Shares {
   readonly usage: TokenUsage;
   readonly #options: SharesOptions;
   readonly #tracked = new Map<string, TrackedShare>();
+  /** Owners of the last batches that ended, whose pods may still be leaving. */
+  readonly #ended = new Map<string, Owner>();
   /** Rollouts that are being leased. */
   readonly #leasing = new Map<string, number>();
   #blocked = '';
@@ -76,7 +80,13 @@ export class Shares {
   }
 
   remove(batch: string): void {
-    if (!this.#tracked.delete(batch) || this.#tracked.size === 0) return;
+    const tracked = this.#tracked.get(batch);
+    if (tracked === undefined) return;
+    this.#tracked.delete(batch);
+    this.#ended.set(batch, tracked.owner);
+    const [oldest] = this.#ended.keys();
+    if (oldest !== undefined && this.#ended.size > MAX_ENDED) this.#ended.delete(oldest);
+    if (this.#tracked.size === 0) return;
     this.#options.changed();
     this.#options.freed();
   }
@@ -163,29 +173,24 @@ export class Shares {
   }
 
   /**
-   * Returns how many pods each batch may have in all, which is no less than it has. `pods`: those that batches have,
-   * and could have.
+   * Returns how many pods a batch may have in all, which is no less than it has. `pods`: those that batches have, and
+   * could have. Those of batches that have ended count until they are gone.
    */
-  pods(pods: ReadonlyMap<string, { readonly has: number; readonly wants: number }>): Map<string, number> {
-    const allowed = new Map<string, number>();
-    for (const [batch, { has, wants }] of pods) {
-      const tracked = this.#tracked.get(batch);
-      const constraints = tracked === undefined ? [] : this.#constraints(tracked.owner, 'pods');
-      const rooms = constraints.map(({ limit, batches }) =>
-        roomUnder(
-          limit,
-          batches.map(({ record }) => ({
-            ...this.shareOf(record.row.batch),
-            batch: record.row.batch,
-            has: pods.get(record.row.batch)?.has ?? 0,
-            demand: Math.max(pods.get(record.row.batch)?.wants ?? 0, pods.get(record.row.batch)?.has ?? 0),
-          })),
-          batch,
-        ),
-      );
-      allowed.set(batch, Math.min(wants, has + Math.min(Infinity, ...rooms)));
-    }
-    return allowed;
+  podsOf(batch: string, pods: ReadonlyMap<string, { readonly has: number; readonly wants: number }>): number {
+    const { has, wants } = pods.get(batch) ?? { has: 0, wants: 0 };
+    const tracked = this.#tracked.get(batch);
+    if (tracked === undefined) return wants;
+    const rooms = this.#constraints(tracked.owner, 'pods').map(({ limit, kind, name, batches }) => {
+      let rest = limit;
+      for (const [other, { has: some }] of pods)
+        if (!this.#tracked.has(other) && this.#ended.get(other)?.[kind] === name) rest -= some;
+      const capped = batches.map(({ record: { row } }): Capped => {
+        const of = pods.get(row.batch) ?? { has: 0, wants: 0 };
+        return { ...this.shareOf(row.batch), batch: row.batch, has: of.has, demand: Math.max(of.wants, of.has) };
+      });
+      return roomUnder(rest, capped, batch);
+    });
+    return Math.min(wants, has + Math.min(Infinity, ...rooms));
   }
 
   /** Returns the limit on tokens that an owner has reached. */

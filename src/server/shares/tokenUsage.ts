@@ -24,6 +24,11 @@ const PART_MS = 2_000;
 const PARTS = MINUTE_MS / PART_MS;
 const FLUSH_MS = 5_000;
 
+/** Returns where the hour before a time begins, which is counted by whole minutes. */
+function hourBefore(at: number): number {
+  return at - HOUR_MS + MINUTE_MS;
+}
+
 interface Counted {
   readonly owner: Owner;
   /** Since they were last written to the store. */
@@ -80,6 +85,28 @@ export class TokenUsage {
     });
   }
 
+  /**
+   * Returns in how many ms the owners that match have used less than a limit in an hour, if they use nothing until then.
+   */
+  async freeIn(matches: (owner: Owner) => boolean, limit: number): Promise<number> {
+    const { store } = this.#options;
+    const now = await store.now();
+    const usedSince = async (minutes: number): Promise<number> => {
+      const sums = await store.usage.tokensSince(hourBefore(now) + minutes * MINUTE_MS);
+      return sums.reduce((sum, { queue, user, tokens }) => {
+        return matches({ queue: queue === '' ? undefined : queue, user }) ? sum + tokens : sum;
+      }, 0);
+    };
+    // What was used falls with each minute that is left out.
+    let [least, most] = [1, HOUR_MS / MINUTE_MS];
+    while (least < most) {
+      const middle = Math.floor((least + most) / 2);
+      if ((await usedSince(middle)) < limit) most = middle;
+      else least = middle + 1;
+    }
+    return least * MINUTE_MS - (now % MINUTE_MS);
+  }
+
   /** Returns everybody who used some. */
   owners(): Owner[] {
     return [...this.#owners.values()].filter(({ pending, hour }) => pending + hour > 0).map(({ owner }) => owner);
@@ -110,7 +137,7 @@ export class TokenUsage {
       counted.pending -= use.tokens;
       counted.hour += use.tokens;
     }
-    const sums = await store.usage.tokensSince(at - HOUR_MS + MINUTE_MS);
+    const sums = await store.usage.tokensSince(hourBefore(at));
     for (const counted of this.#owners.values()) counted.hour = 0;
     for (const { queue, user, tokens } of sums)
       this.#of({ queue: queue === '' ? undefined : queue, user }).hour = tokens;

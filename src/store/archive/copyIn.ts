@@ -19,10 +19,11 @@ import { rolloutRow, SELECT_ROLLOUT_ROW } from '../logic/rolloutState.ts';
 import { addReaders } from '../logic/sharing.ts';
 import { META } from '../sql/meta.ts';
 import { int, quote, text } from '../sql/row.ts';
-import { BATCH, EVENT, LINEAGE, ROLLOUT, STATES, STORE_VERSION } from '../sql/schema.ts';
+import { BATCH, EVENT, LINEAGE, POD_USE, ROLLOUT, STATES, STORE_VERSION } from '../sql/schema.ts';
 import type { Reader, Row, Sql, Table, Transaction, Value } from '../sql/sql.ts';
 import type { BlobStore } from '../store.ts';
 import { readBlobs, readRows } from './codec.ts';
+import { insertPods } from './copiedPods.ts';
 import { COPIED, refsOfRun } from './copyOut.ts';
 import { INCOMPLETE } from './restore.ts';
 
@@ -103,7 +104,9 @@ export async function receiveCopy(sql: Sql, blobs: BlobStore, page: CopiedPage):
   const state = await sql.write(async (tx) => {
     const before = await progressOf(tx, page.batch);
     const id = await batchFor(tx, page, start, parts, before);
-    for (const part of parts) if (part.table !== BATCH) await insertPart(tx, id, part);
+    for (const part of parts)
+      if (part.table === POD_USE) await insertPods(tx, page.batch, part.rows);
+      else if (part.table !== BATCH) await insertPart(tx, id, part);
     await addBlobRefs(tx, id, referenced);
     await tx.run('DELETE FROM meta WHERE name = ?', STATE + page.batch);
     if (last.next === undefined) {
@@ -140,7 +143,9 @@ async function readPage({ batch, frames }: CopiedPage): Promise<{
   for (const { header, payload } of frames.slice(1, -1)) {
     if (header.kind === 'blobs') contents.push(...(await readBlobs(header, payload)));
     else if (header.kind === 'rows') {
-      const table = [BATCH, EVENT, ...COPIED.map((copied) => copied.table)].find(({ name }) => name === header.table);
+      const table = [BATCH, EVENT, POD_USE, ...COPIED.map((copied) => copied.table)].find(
+        ({ name }) => name === header.table,
+      );
       if (table === undefined) throw damaged(`a copy has no rows of ${header.table}`);
       const rows = await readRows(header, payload, table);
       parts.push({
@@ -380,5 +385,6 @@ export async function forgetCopy(tx: Transaction, id: number): Promise<void> {
   await tx.run('UPDATE batch SET gone = 1 WHERE id = ?', id);
   await tx.run('DELETE FROM lineage WHERE batch = ?', id);
   await tx.run('DELETE FROM blob_ref WHERE batch = ?', id);
+  await tx.run('DELETE FROM pod_use WHERE batch = ?', quote(text(row, 'name')));
   await tx.run('DELETE FROM meta WHERE name = ?', STATE + text(row, 'name'));
 }

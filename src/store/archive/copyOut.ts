@@ -7,8 +7,18 @@ import { blobsOfTask } from '../../trace/task.ts';
 import { type Batch, findBatch, noBatch } from '../logic/batchState.ts';
 import { blobRefsOf } from '../logic/blobRefs.ts';
 import { batchStream, textOf } from '../logic/events.ts';
-import { bytesOr, int, text, textOr } from '../sql/row.ts';
-import { BATCH, DATASET_TASK, EVENT, ROLLOUT, STORE_VERSION, TASK, TASK_COUNT, TRAINER_GROUP } from '../sql/schema.ts';
+import { bytesOr, int, quote, text, textOr } from '../sql/row.ts';
+import {
+  BATCH,
+  DATASET_TASK,
+  EVENT,
+  POD_USE,
+  ROLLOUT,
+  STORE_VERSION,
+  TASK,
+  TASK_COUNT,
+  TRAINER_GROUP,
+} from '../sql/schema.ts';
 import type { Reader, Row, Sql, Table, Value } from '../sql/sql.ts';
 import type { BlobStore } from '../store.ts';
 import { blobsFrame, rowsFrame } from './codec.ts';
@@ -30,7 +40,7 @@ interface CopiedTable {
   readonly rows: number;
 }
 
-/** The rows of a batch, apart from its own and its events. */
+/** The rows of a batch, apart from its own, its events, and the use of its pods. */
 export const COPIED: readonly CopiedTable[] = [
   { table: TASK, key: ['idx'], rows: 50 },
   { table: DATASET_TASK, key: ['idx'], rows: 50 },
@@ -44,6 +54,9 @@ const cursor = z.tuple([z.number().int().min(0), z.array(z.union([z.string(), z.
 type Cursor = z.infer<typeof cursor>;
 const EVENTS_PART = COPIED.length;
 const OWN_EVENTS_PART = COPIED.length + 1;
+const PODS_PART = COPIED.length + 2;
+/** Its rows name their batch. */
+const PODS: CopiedTable = { table: POD_USE, key: ['uid'], rows: 500 };
 
 /** Identifies a state of an ended batch: labels, later scores, and retries change it. */
 export function revisionOf({ rev, last, endedAt }: Batch): string {
@@ -107,23 +120,33 @@ async function start(db: Reader, page: Page, batch: Batch, isFirst: boolean): Pr
 async function addPart(db: Reader, page: Page, batch: Batch, [part, key]: Cursor): Promise<Cursor | undefined> {
   const copied = COPIED[part];
   if (copied !== undefined) {
-    const rows = await addRows(db, page, batch, copied, key);
-    const last = rows.at(-1);
-    if (last === undefined || rows.length < copied.rows) return [part + 1, []];
-    return [part, copied.key.map((column) => keyValue(last, column))];
+    const after = nextKey(copied, await addRows(db, page, { batch: batch.id, of: copied, after: key }));
+    return after === undefined ? [part + 1, []] : [part, after];
+  }
+  if (part === PODS_PART) {
+    const after = nextKey(PODS, await addRows(db, page, { batch: quote(batch.name), of: PODS, after: key }));
+    return after === undefined ? undefined : [PODS_PART, after];
   }
   if (part === EVENTS_PART) return (await addEvents(db, page, batch, key)) ?? [OWN_EVENTS_PART, []];
   const own = batchStream(batch.id);
   const last = await addStream(db, page, { id: own, name: batch.name }, keyNumber(key, 0));
-  return last === undefined ? undefined : [OWN_EVENTS_PART, [last]];
+  return last === undefined ? [PODS_PART, []] : [OWN_EVENTS_PART, [last]];
+}
+
+/** Returns after which key to continue; undefined if there are no more rows. */
+function nextKey({ key, rows: most }: CopiedTable, rows: readonly Row[]): Cursor[1] | undefined {
+  const last = rows.at(-1);
+  return last === undefined || rows.length < most ? undefined : key.map((column) => keyValue(last, column));
 }
 
 async function addRows(
   db: Reader,
   page: Page,
-  batch: Batch,
-  { table, key, rows: most }: CopiedTable,
-  after: Cursor[1],
+  {
+    batch,
+    of: { table, key, rows: most },
+    after,
+  }: { readonly batch: Value; readonly of: CopiedTable; readonly after: Cursor[1] },
 ): Promise<readonly Row[]> {
   const order = key.join(', ');
   const tuple = key.length === 1 ? order : `(${order})`;
@@ -131,7 +154,7 @@ async function addRows(
   const rows = await db.all(
     `SELECT ${columnsOf(table)} FROM ${table.name} WHERE batch = ?` +
       `${after.length === 0 ? '' : ` AND ${tuple} > ${values}`} ORDER BY ${order} LIMIT ?`,
-    batch.id,
+    batch,
     ...after,
     most,
   );

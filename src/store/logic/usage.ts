@@ -6,6 +6,16 @@ const MINUTE_MS = 60_000;
 const KEPT_MS = 25 * 60 * MINUTE_MS;
 /** CPUs and GPUs are stored in thousandths. */
 const MILLI = 1_000;
+const COPIED = 'copied:';
+/** Pods of this cluster, whose hours count for users and queues here. */
+const OWN_PODS = `uid NOT LIKE '"${COPIED}%'`;
+
+/** Returns the UID under which a copy of a batch has a pod, which ran elsewhere. */
+export function copiedUid(batch: string, uid: string): string {
+  // Of a copy of a copy.
+  const original = uid.startsWith(COPIED) ? uid.slice(uid.indexOf(' ') + 1) : uid;
+  return `${COPIED}${batch} ${original}`;
+}
 
 export class SqlUsage implements UsageStore {
   readonly #sql: Sql;
@@ -74,9 +84,10 @@ async function podTotals(db: Reader, { batch, since }: { batch?: string; since?:
   const at = since ?? 0;
   const conditions: [string, Value][] = [['until_at > ?', at]];
   if (batch !== undefined) conditions.push(['batch = ?', quote(batch)]);
+  const where = [...conditions.map(([condition]) => condition), ...(batch === undefined ? [OWN_PODS] : [])];
   const rows = await db.all(
     `SELECT queue, owner, model, CAST(SUM(cpus * ${time}) AS BIGINT) AS cpu, CAST(SUM(gpus * ${time}) AS BIGINT) AS gpu
-      FROM pod_use WHERE ${conditions.map(([condition]) => condition).join(' AND ')}
+      FROM pod_use WHERE ${where.join(' AND ')}
       GROUP BY queue, owner, model ORDER BY queue, owner, model`,
     at,
     at,
@@ -101,7 +112,7 @@ export async function foldPods(tx: Transaction, batch: string): Promise<void> {
   const rows = await tx.all(
     `SELECT queue, owner, model, CAST(SUM(cpus * (until_at - from_at)) AS BIGINT) AS cpu,
       CAST(SUM(gpus * (until_at - from_at)) AS BIGINT) AS gpu
-      FROM pod_use WHERE batch = ? GROUP BY queue, owner, model`,
+      FROM pod_use WHERE batch = ? AND ${OWN_PODS} GROUP BY queue, owner, model`,
     quote(batch),
   );
   for (const row of rows) {

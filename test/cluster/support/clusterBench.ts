@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync } from 'node:fs';
 import { connectTarget, type TargetConnection } from '../../../src/client/targets/connectTarget.ts';
+import type { JsonObject } from '../../../src/common/json.ts';
 import type { Cluster } from '../../../src/kubernetes/access/cluster.ts';
 import type { Pod } from '../../../src/kubernetes/access/objects.ts';
 import { batchLabels, selector } from '../../../src/kubernetes/names.ts';
@@ -65,11 +66,13 @@ export class ClusterBench {
     return bench;
   }
 
-  /** The same, with a server installed. */
-  static async installed(name: string): Promise<ClusterBench> {
+  /** The same, with a server installed, which divides what it has by these settings. */
+  static async installed(name: string, shares?: JsonObject): Promise<ClusterBench> {
     const bench = await ClusterBench.open(name);
     try {
-      await bench.install();
+      const settings =
+        shares === undefined ? [] : ['--shares', bench.workspace.write('shares.yaml', JSON.stringify(shares))];
+      await bench.install(...settings);
     } catch (error) {
       await bench.close();
       throw error;

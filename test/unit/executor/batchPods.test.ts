@@ -8,6 +8,7 @@ import { BatchPods } from '../../../src/executor/kubernetes/batchPods.ts';
 import { batchJob } from '../../../src/executor/kubernetes/jobManifest.ts';
 import type { Round } from '../../../src/executor/kubernetes/jobRounds.ts';
 import { Rounds } from '../../../src/executor/kubernetes/rounds.ts';
+import type { JobSize } from '../../../src/executor/kubernetes/sizing.ts';
 import { type Job, readObject } from '../../../src/kubernetes/access/objects.ts';
 import type { BatchRecord } from '../../../src/store/store.ts';
 
@@ -85,6 +86,7 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
   let missing: string[] = [];
   let allowed: { pods: number; text: string } | undefined;
   let unwritable: StudioError | undefined;
+  let duringResize = (): void => undefined;
   const rounds = new Rounds();
   let role: 'makes' | 'watches' | 'unready' = 'makes';
   const say = (text: string): Promise<void> => {
@@ -104,13 +106,15 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
       unwritable === undefined ? say(`write ${slots} for ${owner.name}`) : Promise.reject(unwritable),
     missing: () => Promise.resolve(missing),
     handOver: () => say('hand over'),
-    setReleased: ({ round }: Round, released: boolean) => {
-      void say(`${released ? 'suspend' : 'let go'} ${round}`);
+    setReleased: ({ round }: Round, released: boolean, _: AbortSignal, size?: JobSize) => {
+      const sizes = size === undefined ? '' : ` with ${size.parallelism} of ${size.completions}`;
+      void say(`${released ? 'suspend' : 'let go'} ${round}${sizes}`);
       const plan = plans.find((one) => one.round === round);
       assert.ok(plan !== undefined);
-      return Promise.resolve(jobOf(plan, [], released));
+      return Promise.resolve(jobOf({ ...plan, sizing: { ...plan.sizing, ...size } }, [], released));
     },
-    resize: ({ round }: Round, { parallelism, completions }: NewRound['sizing']) => {
+    resize: ({ round }: Round, { parallelism, completions }: JobSize) => {
+      duringResize();
       void say(`resize ${round} to ${parallelism} of ${completions}`);
       const plan = plans.find((one) => one.round === round);
       assert.ok(plan !== undefined);
@@ -146,6 +150,7 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
     plans,
     be: (next: typeof role) => (role = next),
     allow: (next: typeof allowed) => (allowed = next),
+    onResize: (check: () => void) => (duringResize = check),
     /** Others deleted objects, and writing them again fails. */
     lose: async (objects: string[], error?: StudioError): Promise<string[]> => {
       const from = log.length;
@@ -236,6 +241,49 @@ describe('BatchPods', () => {
     allow({ pods: 2, text: 'ann may have 2 pods at once.' });
     assert.deepEqual(await look({ queued: 4, running: 4 }), ['resize 1 to 2 of 2']);
     assert.deepEqual([pods.wait, rounds.active('b1')?.pods], [undefined, 2]);
+  });
+
+  it('counts the pods that it is getting at once, so that no other batch gets the same', async () => {
+    const { look, pods, allow, onResize, rounds } = kit();
+    allow({ pods: 1, text: 'ann may have 2 pods at once.' });
+    pods.request();
+    assert.deepEqual(pods.pods, { has: 1, wants: 2 }, 'before the cluster has answered');
+    await settled();
+    allow({ pods: 2, text: 'ann may have 2 pods at once.' });
+    onResize(() => assert.deepEqual([pods.pods, rounds.active('b1')?.pods], [{ has: 2, wants: 2 }, 1]));
+    assert.deepEqual(await look(), ['resize 1 to 2 of 2']);
+    assert.deepEqual([pods.pods, rounds.active('b1')?.pods], [{ has: 2, wants: 2 }, 2]);
+  });
+
+  it('is resumed with no more pods than its user may have', async () => {
+    const { look, allow, pods, rounds } = kit();
+    await look();
+    await look({ queued: 8, released: true });
+    assert.deepEqual(pods.pods, { has: 0, wants: 0 }, 'others may have its pods');
+    allow({ pods: 0, text: 'ann may have 2 pods at once.' });
+    assert.deepEqual(await look({ queued: 8 }), []);
+    assert.deepEqual(pods.wait, { why: 'pods', text: 'ann may have 2 pods at once.' });
+    allow({ pods: 1, text: 'ann may have 2 pods at once.' });
+    assert.deepEqual(await look({ queued: 8 }), [
+      'let go 1 with 1 of 1',
+      'pods_back: Job rollout-b1-1 was resumed. Its pods are starting again.',
+    ]);
+    assert.equal(rounds.active('b1')?.pods, 1);
+  });
+
+  it('has the pods for which its Job waits, but none for indexes that are done', () => {
+    const { pods, rounds, plans } = kit({ submission: { ...SUBMISSION, pods: { count: 5, queue: 'team-a' } } });
+    assert.equal(plans.length, 0);
+    const sizing = { completions: 5, parallelism: 5, slots: 4 };
+    const plan = { batch: 'b1', submission: SUBMISSION, round: 1, fruitless: 0, settled: 0, sizing };
+    const job = jobOf(plan);
+    rounds.see(readObject('Job', { ...job, spec: { ...job.spec, suspend: true } }));
+    assert.equal(pods.pods.has, 5, 'others may resume it at any time');
+    rounds.see({ ...job, status: { succeeded: 1, failedIndexes: '0,2-3' } });
+    assert.equal(pods.pods.has, 1);
+    rounds.see({ ...job, metadata: { ...job.metadata, generation: 2 } });
+    rounds.see({ ...job, metadata: { ...job.metadata, generation: 1 }, status: { succeeded: 5 } });
+    assert.equal(pods.pods.has, 5, 'an older state is no news');
   });
 
   it('releases the pods of a paused batch once nothing runs, and has them again when it is resumed', async () => {

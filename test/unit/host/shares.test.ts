@@ -46,7 +46,7 @@ describe('shares in the Targets view', () => {
     assert.deepEqual(
       users?.children.map(({ item }) => [item.label, item.description]),
       [
-        ['alice', '62% of 50% · 120 of 200 rollouts · 8 pods · you'],
+        ['alice', 'you · 62% of 50% · 120 of 200 rollouts · 8 pods'],
         ['client token', '10% of 50% · 1 rollout'],
       ],
     );

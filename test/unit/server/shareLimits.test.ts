@@ -185,11 +185,18 @@ describe('limits', () => {
     const { shares, add } = kit({ users: { ann: { pods: 8 } } });
     for (const batch of ['b1', 'b2']) add(batch, { by: 'ann', queued: 9 });
     add('b3', { by: 'bob', queued: 9 });
-    const pods = (...has: number[]) =>
-      shares.pods(new Map(['b1', 'b2', 'b3'].map((batch, index) => [batch, { has: has[index] ?? 0, wants: 16 }])));
-    assert.deepEqual([...pods(0, 0, 0).values()], [4, 4, 16]);
-    assert.deepEqual([...pods(8, 0, 0).values()], [8, 0, 16]);
-    assert.deepEqual([...pods(6, 0, 0).values()], [6, 2, 16]);
+    const batches = ['b1', 'b2', 'b3'];
+    const pods = (...has: number[]) => {
+      const counts = new Map(batches.map((batch, index) => [batch, { has: has[index] ?? 0, wants: 16 }]));
+      return batches.map((batch) => shares.podsOf(batch, counts));
+    };
+    assert.deepEqual(pods(0, 0, 0), [4, 4, 16]);
+    assert.deepEqual(pods(8, 0, 0), [8, 0, 16]);
+    assert.deepEqual(pods(6, 0, 0), [6, 2, 16]);
+    // Pods that are leaving count until they are gone, and no longer.
+    shares.remove('b1');
+    assert.deepEqual(pods(6, 0, 0).slice(1), [2, 16]);
+    assert.deepEqual(pods(0, 2, 0).slice(1), [8, 16]);
   });
 
   test('on tokens hold until they are an hour old, over a restart', async () => {
@@ -285,6 +292,21 @@ describe('waiting', () => {
 });
 
 describe('the reply', () => {
+  test('says when tokens are free again', async () => {
+    const { sources, store, state, usage } = kit({ users: { ann: { tokens_per_hour: 100 } } });
+    state.now = 7_230_000;
+    // 60 tokens 40 minutes ago, and 60 now.
+    store.usage.tokensSince = (at) =>
+      Promise.resolve([{ queue: '', user: 'ann', tokens: at <= 7_230_000 - 40 * 60_000 ? 120 : 60 }]);
+    await usage.flush();
+    const { rows } = await sharesReply({ ...sources, store, hasPods: false }, { user: 'ann', all: false });
+    assert.deepEqual(rows.find(({ name }) => name === 'ann')?.tokens, {
+      hour: 120,
+      limit: 100,
+      free_ms: 19.5 * 60_000,
+    });
+  });
+
   test('has queues and users, what they are entitled to, and only batches that the caller may read', async () => {
     const { add, state, sources, store, usage } = kit({
       users: { ann: { weight: 3, rollouts: 1 }, zoe: {} },
@@ -314,6 +336,7 @@ describe('the reply', () => {
     assert.deepEqual(rows.get('queue research')?.pods, { running: 0, limit: 4 });
     assert.deepEqual([reply.own, reply.queues], [{ kind: 'user', name: 'bob' }, ['default', 'research']]);
     assert.deepEqual(reply.waiting, [], 'the batch of ann is private');
+    assert.deepEqual(reply.ahead, [{ priority: 0, batches: 1 }], 'but it is before others');
     const all = await sharesReply({ ...sources, store, hasPods: true }, { user: undefined, all: true });
     assert.deepEqual(
       all.waiting.map(({ batch, why }) => [batch, why]),

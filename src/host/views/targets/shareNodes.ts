@@ -44,7 +44,7 @@ export function shareNodes({ target, shares, batchName, isOwn }: ShareNodesInput
           id: `target/${target}/shares/${row.kind}/${row.name}`,
           item: {
             label: name,
-            description: isYou ? `${text} · you` : text,
+            description: isYou ? `you · ${text}` : text,
             tooltip: [name, ...shareLines(row)].join('\n'),
             icon: { id: row.kind === 'user' ? 'account' : 'list-ordered' },
             context: `share.${row.kind}`,

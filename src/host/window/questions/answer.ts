@@ -7,6 +7,8 @@ export interface Choice<T> {
   readonly detail?: string;
   /** A codicon. */
   readonly icon?: string;
+  /** The heading of the section that begins with it; empty: only a line. */
+  readonly section?: string;
   readonly value: T;
 }
 

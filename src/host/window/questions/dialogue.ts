@@ -47,14 +47,19 @@ function pick<T>(
   box.canSelectMany = options.multiple;
   box.matchOnDescription = true;
   box.matchOnDetail = true;
-  box.items = choices.map(({ label, description, detail, icon, value }) => ({
+  const items = choices.map(({ label, description, detail, icon, value }) => ({
     label,
     value,
     ...(description === undefined ? {} : { description }),
     ...(detail === undefined ? {} : { detail }),
     ...(icon === undefined ? {} : { iconPath: new vscode.ThemeIcon(icon) }),
   }));
-  const first = options.active === undefined ? undefined : box.items[options.active];
+  box.items = items.flatMap((item, index) => {
+    const section = choices[index]?.section;
+    if (section === undefined) return [item];
+    return [{ label: section, kind: vscode.QuickPickItemKind.Separator, value: item.value }, item];
+  });
+  const first = options.active === undefined ? undefined : items[options.active];
   if (first !== undefined && !options.multiple) box.activeItems = [first];
   if (options.selected === 'all') box.selectedItems = box.items;
   return show(box, place, (accept) => [

@@ -15,11 +15,13 @@ import { endpointRefs } from '../../diagnostics/served.ts';
 import { exportsIn } from '../../names/exports.ts';
 import { datasetOf } from '../../workspace/columns.ts';
 import type { Cursor } from '../../workspace/cursor.ts';
+import { queuesFor } from '../../workspace/queues.ts';
 import type { FileRole } from '../../workspace/references.ts';
 import { rolloutTools, routedTools } from '../../workspace/rolloutTools.ts';
 import { mcpServerRef, toolsOf } from '../../workspace/tools.ts';
 import { valueAt } from '../../workspace/valueAt.ts';
 import type { Workspace } from '../../workspace.ts';
+import { limitsText } from '../hover/queueText.ts';
 import { pathSuggestions, worldFolderSuggestions } from './paths.ts';
 
 const publishedWorlds = z.object({ format: z.enum(WORLD_FORMATS), from: z.string() });
@@ -83,6 +85,12 @@ export async function nameSuggestions(
   }
   if (/(^|\.)model\.name$/.test(place) || (kind === 'agent' && /^tools\.(vision|audio)\.model$/.test(place)))
     return modelNames(workspace, path, valueAt(root, cursor.path.slice(0, -1)));
+  if (kind === 'batch' && place === 'queue')
+    return (queuesFor(workspace, root)?.queues ?? []).map((queue) => ({
+      name: queue.name,
+      kind: CompletionItemKind.Value,
+      detail: limitsText(queue),
+    }));
   if (kind === 'agent' && place === 'answer.tool') {
     return (await toolsOf(workspace, path)).tools.map(({ name, description }) => ({
       name,
