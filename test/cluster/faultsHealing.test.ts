@@ -4,83 +4,51 @@
  * took until objects existed again.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
+import { z } from 'zod';
 import type { TargetFinding } from '../../src/client/targets/status/finding.ts';
 import type { TargetStatus } from '../../src/client/targets/targetStatus.ts';
 import { newId } from '../../src/common/ids.ts';
+import { jsonOf } from '../../src/common/json.ts';
 import type { Kind } from '../../src/kubernetes/access/kinds.ts';
 import { batchLabels, batchName, labels, NAMES, selector } from '../../src/kubernetes/names.ts';
+import { WORKER_FILE } from '../../src/kubernetes/programs/workerBootstrap.ts';
+import { WORKER_PROTOCOL } from '../../src/protocol/version.ts';
 import type { Incident } from '../../src/trace/incidents/incident.ts';
-import { root } from '../support/cli.ts';
+import { BuiltVersion } from '../support/otherVersion.ts';
 import { ofKind } from '../support/testWorkspace.ts';
 import { steady } from './support/batches.ts';
 import { ClusterBench, TARGET, until } from './support/clusterBench.ts';
 import { FaultTable } from './support/faultTable.ts';
+import { commandsOf, PrintedCommands } from './support/printedCommands.ts';
 
 const KEY = 'ROLLOUT_TEST_HEALING';
 const VALUE = 'value-of-the-test';
 /** Numbers to reach: noticed within 30 s, created again within 10 s of that. */
 const NOTICED_MS = 30_000;
 const CREATED_MS = 10_000;
-/** Commands in printed texts, to their end: of the sentence, or of the text. */
-const COMMANDS = /\b(?:rollout (?:cluster|resume)|kubectl) .*?(?=\.?$|\.\s|\s*[;,(])/gm;
 /** The kit's pods are on the host's network, so its namespaces cannot enforce `restricted`. */
 const ACCEPTED = new Set(['security']);
 
 describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
   let bench: ClusterBench;
-  let bin: string;
+  let printed: PrintedCommands;
   const faults = new FaultTable(() => bench);
   const times: string[] = [];
   before(async () => {
     process.env[KEY] = VALUE;
-    bench = await ClusterBench.installed('healing');
-    bin = commandsIn(path.join(bench.workspace.path(), '..', 'bin'));
+    bench = await ClusterBench.open('healing');
+    // At once, in an empty namespace: both succeed, and the result is one installation.
+    await Promise.all([bench.install(), bench.install()]);
+    printed = new PrintedCommands(bench);
   });
   after(async () => {
     faults.print();
     if (times.length > 0) console.log(`${times.join('\n')}\n`);
     await bench.close();
   });
-
-  /** Programs by the names that printed commands use. */
-  function commandsIn(folder: string): string {
-    mkdirSync(folder);
-    const program = (name: string, command: string): void => {
-      const file = path.join(folder, name);
-      writeFileSync(file, `#!/bin/sh\nexec ${command} "$@"\n`);
-      chmodSync(file, 0o755);
-    };
-    program('rollout', `"${process.execPath}" --disable-warning=ExperimentalWarning "${root}/dist/cli.mjs"`);
-    if (bench.site.kit !== undefined) program('kubectl', bench.site.kit.kubectl);
-    return folder;
-  }
-
-  /** Runs a printed command as it is. */
-  async function run(command: string): Promise<{ readonly code: number | null; readonly output: string }> {
-    const env = { ...process.env, ...bench.home, PATH: `${bin}${path.delimiter}${process.env['PATH'] ?? ''}` };
-    const child = spawn('sh', ['-c', command], { cwd: bench.workspace.path(), env, stdio: ['ignore', 'pipe', 'pipe'] });
-    const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
-    const [code] = (await once(child, 'close')) as [number | null];
-    return { code, output: `$ ${command}\n${await stdout}${await stderr}` };
-  }
-
-  const commandsOf = (...texts: readonly (string | undefined)[]): string[] => [
-    ...new Set(texts.flatMap((each) => each?.match(COMMANDS) ?? [])),
-  ];
-
-  async function runAll(commands: readonly string[]): Promise<void> {
-    assert.ok(commands.length > 0, 'a command was printed');
-    for (const command of commands) {
-      const { code, output } = await run(command);
-      assert.equal(code, 0, output);
-    }
-  }
 
   async function status(...more: string[]): Promise<{ code: number | null; findings: readonly TargetFinding[] }> {
     const ran = await bench.rollout('target', 'status', TARGET, '--json', ...more);
@@ -142,6 +110,13 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
       await bench.cluster.remove('Pod', metadata.name, { graceSeconds: 0 });
   }
 
+  /** Returns the hash of the programs that a new pod of a batch gets. */
+  async function programsOf(batch: string): Promise<string | undefined> {
+    const secret = await bench.cluster.get('Secret', batchName(batch));
+    const worker = Buffer.from(secret?.data?.[WORKER_FILE] ?? '', 'base64').toString('utf8');
+    return z.object({ programs: z.string() }).safeParse(jsonOf(worker)).data?.programs;
+  }
+
   const serverInfo = async () => (await bench.workspace.api()).server();
   const reportOf = (batch: string, what: string) =>
     bench.workspace.waitForEvents(batch, (events) =>
@@ -198,11 +173,11 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         assert.ok(await bench.cluster.remove('Secret', batchName(batch)));
         await losePods(batch);
         await reportOf(batch, 'values_lost');
-        const printed = await incident(batch, /are lost/);
-        assert.match(printed, new RegExp(KEY));
-        assert.doesNotMatch(printed, new RegExp(VALUE));
-        assert.deepEqual(commandsOf(printed), [`rollout resume --target ${TARGET} ${batch}`]);
-        await runAll(commandsOf(printed));
+        const lost = await incident(batch, /are lost/);
+        assert.match(lost, new RegExp(KEY));
+        assert.doesNotMatch(lost, new RegExp(VALUE));
+        assert.deepEqual(commandsOf(lost), [`rollout resume --target ${TARGET} ${batch}`]);
+        await printed.runAll(commandsOf(lost));
         return {
           batch,
           attempts: 8,
@@ -242,7 +217,7 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         await reportOf(batch, 'objects_taken');
         const theirs = await bench.cluster.get('Secret', batchName(batch));
         assert.deepEqual(Object.keys(theirs?.data ?? {}), ['theirs'], 'it is as it was');
-        await runAll(commandsOf(await incident(batch, /belongs to another program/)));
+        await printed.runAll(commandsOf(await incident(batch, /belongs to another program/)));
         await bench.workspace.ended(batch);
         const jobs = await bench.cluster.list('Job', { labels: selector(batchLabels(batch)) });
         assert.ok(
@@ -289,7 +264,7 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         const theirs = await bench.cluster.get('Service', NAMES.server);
         assert.deepEqual(theirs?.spec?.selector, { app: 'theirs' }, 'it is as it was');
         assert.ok(await bench.cluster.remove('Service', NAMES.server));
-        await runAll(commandsOf(objects?.hint, await incident(batch, /The installation of the server lacks/)));
+        await printed.runAll(commandsOf(objects?.hint, await incident(batch, /The installation of the server lacks/)));
         await until('the server sees it', async () => (await serverInfo()).troubles === undefined);
         await assertWell();
         await command(batch, 'resume');
@@ -318,10 +293,10 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         const server = await finding('server');
         assert.deepEqual([server.state, server.text], ['wrong', /scaled to 0/.exec(server.text)?.input]);
         assert.match(commandsOf(server.hint).join(), /^kubectl .*scale deployment rollout-studio --replicas=1 /);
-        await runAll(commandsOf(server.hint));
+        await printed.runAll(commandsOf(server.hint));
         const objects = await finding('objects', '--no-probe');
         assert.match(objects.text, /^changed: Deployment \S+ \(spec\.revisionHistoryLimit is 3, not 0\)$/);
-        await runAll(commandsOf(objects.hint));
+        await printed.runAll(commandsOf(objects.hint));
         await assertWell();
         await command(batch, 'resume');
         return {
@@ -373,17 +348,59 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         };
       }));
 
-    it('two upgrades at once, after Secrets and options were deleted, are one', (test) =>
+    it('an installation and an upgrade at once, after Secrets and options were deleted, are one', (test) =>
       faults.of(test, async () => {
         const batch = await held('upgraded');
         await bench.cluster.remove('Secret', NAMES.tokens);
         await bench.cluster.remove('ConfigMap', NAMES.options);
-        const upgrade = () => bench.rollout('cluster', 'upgrade', '--memory', '1536Mi');
-        for (const { code, stdout, stderr } of await Promise.all([upgrade(), upgrade()]))
+        const change = (verb: string) => bench.rollout('cluster', verb, '--memory', '1536Mi');
+        for (const { code, stdout, stderr } of await Promise.all([change('install'), change('upgrade')]))
           assert.equal(code, 0, `${stdout}\n${stderr}`);
         await assertWell();
         await command(batch, 'resume');
         return { batch, attempts: 8, report: { what: 'server_back', like: /^The server was restarted/ } };
       }));
+
+    it('the server is upgraded and rolled back, and pods of each version run under both', async (test) => {
+      if (!bench.site.durable) {
+        faults.skip(test, 'this cluster has no storage that outlives a pod');
+        return;
+      }
+      using newer = await BuiltVersion.build({ worker: WORKER_PROTOCOL + 1, installs: true });
+      await faults.of(test, async () => {
+        const steps = 60;
+        const files = steady(bench.site, { tasks: 4, steps, latencyMs: 500, batch: { attempts: 2, concurrency: 8 } });
+        const batch = await bench.workspace.launch('versions', files);
+        await bench.workspace.waitForRows(batch, (rows) => rows.every(({ progress }) => progress.steps > 1));
+        const older = await programsOf(batch);
+        const upgraded = await bench.rolloutBy(newer.file('cli'), 'cluster', 'upgrade');
+        assert.equal(upgraded.code, 0, `${upgraded.stdout}\n${upgraded.stderr}`);
+        await until('new pods get the new programs', async () => (await programsOf(batch)) !== older);
+        const [victim] = await bench.workers(batch);
+        assert.ok(victim !== undefined && (await bench.cluster.remove('Pod', victim.metadata.name, {})));
+        const old = new Set(
+          (await bench.workers(batch)).map(({ metadata }) => metadata.name).concat(victim.metadata.name),
+        );
+        await bench.workspace.waitForRows(batch, (rows) =>
+          rows.some(({ state, worker = '' }) => state === 'running' && !old.has(worker)),
+        );
+        const back = await bench.rollout('cluster', 'upgrade');
+        assert.equal(back.code, 0, `${back.stdout}\n${back.stderr}`);
+        assert.equal((await (await bench.workspace.api()).batch(batch)).state, 'running', 'all of that in mid-batch');
+        await until('new pods get the old programs', async () => (await programsOf(batch)) === older);
+        const rows = await bench.workspace.ended(batch);
+        for (const { rollout, try: number } of rows) {
+          const events = await bench.workspace.events(rollout);
+          assert.equal(number, 1);
+          assert.equal(ofKind(events, 'model.start').length, steps + 1, 'each call was made once');
+        }
+        assert.equal((await status('--no-probe')).code, 0);
+        return {
+          batch,
+          attempts: 8,
+          report: { what: 'server_back', like: /^The server was restarted, .* 2 workers reconnected after/, times: 2 },
+        };
+      });
+    });
   });
 });

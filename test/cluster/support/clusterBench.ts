@@ -108,6 +108,11 @@ export class ClusterBench {
     return this.#bench.run(args);
   }
 
+  /** The same with the command line of another version. */
+  rolloutBy(program: string, ...args: string[]): Promise<CommandResult> {
+    return this.#bench.run(args, { program });
+  }
+
   /** The same in a folder, with additional environment variables. */
   rolloutIn(cwd: string, env: Record<string, string>, ...args: string[]): Promise<CommandResult> {
     return this.#bench.run(args, { cwd, env });
