@@ -16,13 +16,14 @@ import type { Kind } from '../../src/kubernetes/access/kinds.ts';
 import { batchLabels, batchName, labels, NAMES, selector } from '../../src/kubernetes/names.ts';
 import { WORKER_FILE } from '../../src/kubernetes/programs/workerBootstrap.ts';
 import { WORKER_PROTOCOL } from '../../src/protocol/version.ts';
-import type { Incident } from '../../src/trace/incidents/incident.ts';
+import type { RolloutRow } from '../../src/trace/summary.ts';
 import { BuiltVersion } from '../support/otherVersion.ts';
 import { ofKind } from '../support/testWorkspace.ts';
+import { watchedDemo } from '../support/watchedDemo.ts';
 import { steady } from './support/batches.ts';
 import { ClusterBench, TARGET, until } from './support/clusterBench.ts';
 import { FaultTable } from './support/faultTable.ts';
-import { commandsOf, PrintedCommands } from './support/printedCommands.ts';
+import { commandsOf, incident, PrintedCommands } from './support/printedCommands.ts';
 
 const KEY = 'ROLLOUT_TEST_HEALING';
 const VALUE = 'value-of-the-test';
@@ -123,14 +124,6 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
       events.some((event) => event.kind === 'infra' && event.data.what === what),
     );
 
-  /** Returns the incident that a report prints about something. */
-  async function incident(batch: string, like: RegExp): Promise<string> {
-    const { incidents } = await bench.workspace.json<{ incidents: Incident[] }>('report', batch);
-    const found = incidents.find((each) => like.test(each.text));
-    assert.ok(found !== undefined, JSON.stringify(incidents));
-    return found.text;
-  }
-
   it('are none in a new installation: all is well, and a pod reaches the server', async () => {
     await assertWell();
     const { findings } = await status('--no-probe');
@@ -173,7 +166,7 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         assert.ok(await bench.cluster.remove('Secret', batchName(batch)));
         await losePods(batch);
         await reportOf(batch, 'values_lost');
-        const lost = await incident(batch, /are lost/);
+        const lost = await incident(bench, batch, /are lost/);
         assert.match(lost, new RegExp(KEY));
         assert.doesNotMatch(lost, new RegExp(VALUE));
         assert.deepEqual(commandsOf(lost), [`rollout resume --target ${TARGET} ${batch}`]);
@@ -217,7 +210,7 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         await reportOf(batch, 'objects_taken');
         const theirs = await bench.cluster.get('Secret', batchName(batch));
         assert.deepEqual(Object.keys(theirs?.data ?? {}), ['theirs'], 'it is as it was');
-        await printed.runAll(commandsOf(await incident(batch, /belongs to another program/)));
+        await printed.runAll(commandsOf(await incident(bench, batch, /belongs to another program/)));
         await bench.workspace.ended(batch);
         const jobs = await bench.cluster.list('Job', { labels: selector(batchLabels(batch)) });
         assert.ok(
@@ -264,7 +257,7 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         const theirs = await bench.cluster.get('Service', NAMES.server);
         assert.deepEqual(theirs?.spec?.selector, { app: 'theirs' }, 'it is as it was');
         assert.ok(await bench.cluster.remove('Service', NAMES.server));
-        await printed.runAll(commandsOf(objects?.hint, await incident(batch, /The installation of the server lacks/)));
+        await printed.runAll(commandsOf(objects?.hint, await incident(bench, batch, /The installation of the server lacks/)));
         await until('the server sees it', async () => (await serverInfo()).troubles === undefined);
         await assertWell();
         await command(batch, 'resume');
@@ -361,46 +354,58 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         return { batch, attempts: 8, report: { what: 'server_back', like: /^The server was restarted/ } };
       }));
 
-    it('the server is upgraded and rolled back, and pods of each version run under both', async (test) => {
-      if (!bench.site.durable) {
-        faults.skip(test, 'this cluster has no storage that outlives a pod');
+    it('the server is upgraded and rolled back in mid-call, and pods of each version run under both', async (test) => {
+      if (bench.site.port === undefined || !bench.site.durable) {
+        faults.skip(test, 'pods do not reach a model of this machine, or the data does not outlive a pod');
         return;
       }
       using newer = await BuiltVersion.build({ worker: WORKER_PROTOCOL + 1, installs: true });
-      await faults.of(test, async () => {
-        const steps = 60;
-        const files = steady(bench.site, { tasks: 4, steps, latencyMs: 500, batch: { attempts: 2, concurrency: 8 } });
-        const batch = await bench.workspace.launch('versions', files);
-        await bench.workspace.waitForRows(batch, (rows) => rows.every(({ progress }) => progress.steps > 1));
-        const older = await programsOf(batch);
-        const upgraded = await bench.rolloutBy(newer.file('cli'), 'cluster', 'upgrade');
-        assert.equal(upgraded.code, 0, `${upgraded.stdout}\n${upgraded.stderr}`);
-        await until('new pods get the new programs', async () => (await programsOf(batch)) !== older);
-        const [victim] = await bench.workers(batch);
-        assert.ok(victim !== undefined && (await bench.cluster.remove('Pod', victim.metadata.name, {})));
-        const old = new Set(
-          (await bench.workers(batch)).map(({ metadata }) => metadata.name).concat(victim.metadata.name),
-        );
-        await bench.workspace.waitForRows(batch, (rows) =>
-          rows.some(({ state, worker = '' }) => state === 'running' && !old.has(worker)),
-        );
-        const back = await bench.rollout('cluster', 'upgrade');
-        assert.equal(back.code, 0, `${back.stdout}\n${back.stderr}`);
-        assert.equal((await (await bench.workspace.api()).batch(batch)).state, 'running', 'all of that in mid-batch');
-        await until('new pods get the old programs', async () => (await programsOf(batch)) === older);
-        const rows = await bench.workspace.ended(batch);
-        for (const { rollout, try: number } of rows) {
-          const events = await bench.workspace.events(rollout);
-          assert.equal(number, 1);
-          assert.equal(ofKind(events, 'model.start').length, steps + 1, 'each call was made once');
-        }
-        assert.equal((await status('--no-probe')).code, 0);
-        return {
-          batch,
-          attempts: 8,
-          report: { what: 'server_back', like: /^The server was restarted, .* 2 workers reconnected after/, times: 2 },
-        };
-      });
+      // Its calls wait while the server is replaced, however long that takes.
+      const model = await watchedDemo();
+      try {
+        await faults.of(test, async () => {
+          const [steps, gate] = [4, 'versions'];
+          const files = steady(bench.site, { tasks: 4, steps, batch: { attempts: 2, concurrency: 8 } });
+          model.shut(gate);
+          const batch = await bench.workspace.launch('versions', { ...files, endpoint: model.url, gate });
+          const running = (rows: readonly RolloutRow[]) => rows.filter(({ state }) => state === 'running');
+          await bench.workspace.waitForRows(batch, (rows) => running(rows).length === 8);
+          const before = await programsOf(batch);
+          const upgraded = await bench.rolloutBy(newer.file('cli'), 'cluster', 'upgrade');
+          assert.equal(upgraded.code, 0, `${upgraded.stdout}\n${upgraded.stderr}`);
+          await until('new pods get the new programs', async () => (await programsOf(batch)) !== before);
+          const pods = (await bench.workers(batch)).map(({ metadata }) => metadata.name);
+          const [victim = ''] = pods;
+          assert.ok(await bench.cluster.remove('Pod', victim, {}));
+          await reportOf(batch, 'worker_leaving');
+          for (let call = 0; call < 8; call++) model.pass(gate);
+          await bench.workspace.waitForRows(batch, (rows) =>
+            running(rows).some(({ worker = '' }) => !pods.includes(worker)),
+          );
+          const back = await bench.rollout('cluster', 'upgrade');
+          assert.equal(back.code, 0, `${back.stdout}\n${back.stderr}`);
+          await until('new pods get the old programs', async () => (await programsOf(batch)) === before);
+          model.open(gate);
+          const rows = await bench.workspace.ended(batch);
+          assert.ok(rows.every((row) => row.try === 1));
+          assert.equal(model.receivedRequests.length, 8 * (steps + 1), 'each call was made once');
+          assert.equal((await status('--no-probe')).code, 0);
+          return {
+            batch,
+            attempts: 8,
+            report: {
+              what: 'server_back',
+              like: /^The server was restarted, .* 2 workers reconnected after/,
+              times: 2,
+            },
+            also: [
+              { what: 'pod_handover', like: new RegExp(`^Pod ${victim} was deleted. It handed its rollouts over`) },
+            ],
+          };
+        });
+      } finally {
+        await model.close();
+      }
     });
   });
 });

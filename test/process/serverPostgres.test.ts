@@ -79,16 +79,16 @@ test('what a client sends again is done once, also by another server', async () 
   const submission = plainSubmission({ attempts: 2, env: { names: ['KEY'], shown: [] } });
   const batch = await here.submit(submission, tasks(1), { secrets: { KEY: 'only-one-server-has-it' } });
   const worker = await here.worker(batch);
-  const [first, second] = await worker.lease(2);
+  const [first] = await worker.lease(2);
   await worker.finish(first!, { passed: true });
 
   const { rollout } = first!;
   const commands: readonly Omit<BatchCommand, 'command'>[] = [
     { verb: 'pause' },
     { verb: 'resume' },
-    { verb: 'note', args: { text: 'once' } },
+    { verb: 'note', args: { label: 'note', text: 'once' } },
     { verb: 'label', by: 'ada', args: { rollout, passed: false } },
-    { verb: 'breakpoints', args: { breakpoints: [{ id: 'one', kind: 'step', step: 3 }] } },
+    { verb: 'breakpoints', args: { breakpoints: [{ id: 'one', side: 'before', tool: 'renew' }] } },
     { verb: 'seal' },
   ];
   const ids = new Map(commands.map((command) => [newId('c'), command]));
@@ -128,7 +128,7 @@ test('what a client sends again is done once, also by another server', async () 
   await third.close();
   const cancelled = await cancel;
   assert.deepEqual(await here.api.commandBatch(batch, { command, verb: 'cancel' }), cancelled);
-  await worker.frames.next('control', ({ verb, rollout: of }) => verb === 'cancel' && of === second!.rollout);
+  await worker.frames.next('control', ({ verb }) => verb === 'cancel');
 
   // A fork is a batch with the client's ID. Only the first server has the values of its parent.
   const fork = { batch: newId('b'), rollout, seq: 2, attempts: 1 };

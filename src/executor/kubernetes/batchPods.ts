@@ -234,6 +234,7 @@ export class BatchPods {
       fruitless: next.fruitless,
       settled: settledOf(this.#record),
       sizing,
+      attached: await host.attached(this.id, this.#submission),
     };
     const job = await this.#createJob(plan);
     await this.#restored();

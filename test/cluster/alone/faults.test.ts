@@ -12,13 +12,14 @@ import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { type CuttingProxy, cuttingProxy } from '../../support/cuttingProxy.ts';
 import { shiftedClock } from '../../support/shiftedClock.ts';
 import { ofKind } from '../../support/testWorkspace.ts';
+import { watchedDemo } from '../../support/watchedDemo.ts';
 import { podsOf, steady } from '../support/batches.ts';
 import { ClusterBench, until } from '../support/clusterBench.ts';
 import { FaultTable } from '../support/faultTable.ts';
 import { cordon, giveUp, type Kit } from '../support/kit.ts';
 import { ModelServer } from '../support/modelServer.ts';
 import { podProcess } from '../support/podProcess.ts';
-import { commandsOf, PrintedCommands } from '../support/printedCommands.ts';
+import { commandsOf, incident, PrintedCommands } from '../support/printedCommands.ts';
 
 /** An image that no registry has. */
 const NOWHERE = 'localhost/rollout-studio-not-there:1';
@@ -181,7 +182,7 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
         const [first, second] = await bench.workers(batch);
         assert.ok(first !== undefined && second !== undefined);
         process.kill(podProcess(first, 'worker'), 'SIGKILL');
-        process.kill(podProcess(second, 'tools'), 'SIGKILL');
+        process.kill(podProcess(second, 'toolServer'), 'SIGKILL');
         return {
           batch,
           attempts: 32,
@@ -298,44 +299,48 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
 
     it('the process of a worker hangs for ever, and that of another one for longer than its lease', async (test) => {
       if (kitFor(test) === undefined) return;
-      await faults.of(test, async () => {
-        // One attempt after the other in each pod: work for longer than a worker is waited for.
-        const batch = await underWay('frozen', 16, {
-          steps: 14,
-          pods: { count: 3 },
-          latencyMs: 1_000,
-          batch: { attempts: 1, concurrency: 3 },
-        });
-        const [forever, once] = await bench.workers(batch);
-        assert.ok(forever !== undefined && once !== undefined);
-        const [pid, other] = [podProcess(forever, 'worker'), podProcess(once, 'worker')];
-        process.kill(pid, 'SIGSTOP');
-        process.kill(other, 'SIGSTOP');
-        try {
-          await bench.workspace.waitForEvents(batch, (events) =>
-            ofKind(events, 'infra').some(
-              ({ data }) => data.what === 'worker_lost' && data.worker === once.metadata.name,
-            ),
+      const model = await watchedDemo();
+      try {
+        await faults.of(test, async () => {
+          const gate = 'frozen';
+          model.shut(gate);
+          const files = steady(bench.site, { tasks: 6, steps: 2, pods: { count: 3 }, batch: { concurrency: 6 } });
+          const batch = await bench.workspace.launch('frozen', { ...files, endpoint: model.url, gate });
+          await bench.workspace.waitForRows(batch, (rows) => rows.every(({ state }) => state === 'running'));
+          const [forever, once] = await bench.workers(batch);
+          assert.ok(forever !== undefined && once !== undefined);
+          const other = podProcess(once, 'worker');
+          process.kill(podProcess(forever, 'worker'), 'SIGSTOP');
+          process.kill(other, 'SIGSTOP');
+          try {
+            await bench.workspace.waitForEvents(batch, (events) =>
+              ofKind(events, 'infra').some(
+                ({ data }) => data.what === 'worker_lost' && data.worker === once.metadata.name,
+              ),
+            );
+          } finally {
+            process.kill(other, 'SIGCONT');
+          }
+          await reportOf(batch, 'pod_frozen');
+          model.open(gate);
+          const rows = await bench.workspace.ended(batch);
+          assert.ok(
+            rows.every((row) => row.try === 1),
+            'every attempt continued from its record',
           );
-        } finally {
-          process.kill(other, 'SIGCONT');
-        }
-        await reportOf(batch, 'pod_frozen');
-        const rows = await bench.workspace.ended(batch);
-        assert.ok(
-          rows.every((row) => row.try === 1),
-          'every attempt continued from its record',
-        );
-        return {
-          batch,
-          attempts: 16,
-          report: {
-            what: 'pod_frozen',
-            like: new RegExp(`^Pod ${forever.metadata.name} did not respond .* so the server deleted it`),
-          },
-          also: [{ what: 'workers_back', like: /^1 worker lost the connection to the server and reconnected/ }],
-        };
-      });
+          return {
+            batch,
+            attempts: 6,
+            report: {
+              what: 'pod_frozen',
+              like: new RegExp(`^Pod ${forever.metadata.name} did not respond .* so the server deleted it`),
+            },
+            also: [{ what: 'workers_back', like: /^1 worker lost the connection to the server and reconnected/ }],
+          };
+        });
+      } finally {
+        await model.close();
+      }
     });
 
     // Nothing takes as long as a lost node.
@@ -497,37 +502,46 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
     it('kubelets and the API server are restarted while objects are deleted', async (test) => {
       const kit = kitFor(test);
       if (kit === undefined) return;
-      await faults.of(test, async () => {
-        const batch = await underWay('restarted', 8, { steps: 12, batch: { concurrency: 4 } });
-        const following = follow(batch);
-        const [victim] = await bench.workers(batch);
-        assert.ok(victim !== undefined);
-        const { nodes } = bench.site;
-        for (const node of nodes) kit.kubelet(node, 'kill');
-        try {
-          for (const kind of ['Secret', 'ConfigMap'] as const)
-            assert.ok(await bench.cluster.remove(kind, batchName(batch)));
-          for (const kind of ['Service', 'RoleBinding'] as const)
-            assert.ok(await bench.cluster.remove(kind, NAMES.server));
-          await bench.cluster.remove('Pod', victim.metadata.name, { graceSeconds: 0 });
-          kit.process('kube-apiserver', 'kill');
-        } finally {
-          kit.process('kube-apiserver', 'start');
-          for (const node of nodes) kit.kubelet(node, 'start');
-        }
-        const events = await reportOf(batch, 'installation');
-        const [lacking] = ofKind(events, 'infra').filter(({ data }) => data.what === 'installation');
-        await new PrintedCommands(bench).runAll(commandsOf(lacking?.data.text));
-        // Only now may the server create them.
-        await reportOf(batch, 'objects_lost');
-        await following;
-        return {
-          batch,
-          attempts: 16,
-          report: { what: 'installation', like: /lacks every right of its account \(Role or RoleBinding \S+\)/ },
-          also: [{ what: 'objects_lost', like: /^ConfigMap \S+ and Secret \S+ were deleted by someone else/ }],
-        };
-      });
+      const model = await watchedDemo();
+      try {
+        await faults.of(test, async () => {
+          const gate = 'restarted';
+          model.shut(gate);
+          const files = steady(bench.site, { tasks: 4, steps: 2, batch: { concurrency: 4 } });
+          const batch = await bench.workspace.launch('restarted', { ...files, endpoint: model.url, gate });
+          await bench.workspace.waitForRows(batch, (rows) => rows.every(({ state }) => state === 'running'));
+          const following = follow(batch);
+          const [victim] = await bench.workers(batch);
+          const { nodes } = bench.site;
+          for (const node of nodes) kit.kubelet(node, 'kill');
+          try {
+            for (const kind of ['Secret', 'ConfigMap'] as const)
+              assert.ok(await bench.cluster.remove(kind, batchName(batch)));
+            for (const kind of ['Service', 'RoleBinding'] as const)
+              assert.ok(await bench.cluster.remove(kind, NAMES.server));
+            await bench.cluster.remove('Pod', victim?.metadata.name ?? '', { graceSeconds: 0 });
+            kit.process('kube-apiserver', 'kill');
+          } finally {
+            kit.process('kube-apiserver', 'start');
+            for (const node of nodes) kit.kubelet(node, 'start');
+          }
+          await reportOf(batch, 'installation');
+          const lacking = await incident(bench, batch, /The installation of the server lacks/);
+          await new PrintedCommands(bench).runAll(commandsOf(lacking));
+          // Only now may the server create them.
+          await reportOf(batch, 'objects_lost');
+          model.open(gate);
+          await following;
+          return {
+            batch,
+            attempts: 4,
+            report: { what: 'installation', like: /lacks every right of its account \(Role or RoleBinding \S+\)/ },
+            also: [{ what: 'objects_lost', like: /^ConfigMap \S+ and Secret \S+ were deleted by someone else/ }],
+          };
+        });
+      } finally {
+        await model.close();
+      }
     });
 
     it('the API server hangs, stops, and is restarted', async (test) => {

@@ -1,25 +1,24 @@
-/** Finds the first process of a container of a pod whose node is this machine, as the kit’s nodes are. Linux only. */
+/** Finds the programs of a pod whose node is this machine, as the kit’s nodes are. Linux only. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import type { Pod } from '../../../src/kubernetes/access/objects.ts';
 
-/** What only the command of each container names. */
-const MARKS = { worker: '/rollout/config', tools: '/rollout/socket' } as const;
-
 /** Returns the process by its ID on this machine. */
-export function podProcess(pod: Pod, container: keyof typeof MARKS): number {
-  const { uid = '' } = pod.metadata;
+export function podProcess({ metadata: { uid = '', name } }: Pod, program: 'worker' | 'toolServer'): number {
   const found = readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => /^\d+$/.test(pid))
     .filter((pid) => {
-      const words = read(pid, 'cmdline').split('\0');
-      const isWorker = words.includes(MARKS.worker);
-      const isOf = container === 'worker' ? isWorker : !isWorker && words.some((word) => word.startsWith(MARKS.tools));
-      // It is number 1 of the container’s own processes.
-      return isOf && /^NSpid:.*\t1$/m.test(read(pid, 'status')) && read(pid, 'cgroup').includes(uid);
+      const [command = '', ...words] = read(pid, 'cmdline').split('\0');
+      return (
+        // The shell above it has the same arguments.
+        path.basename(command) === 'node' &&
+        words.some((word) => path.basename(word) === `${program}.mjs`) &&
+        read(pid, 'cgroup').includes(uid)
+      );
     })
     .map(Number);
-  assert.equal(found.length, 1, `the first process of ${container} in pod ${pod.metadata.name}`);
+  assert.equal(found.length, 1, `${program} of pod ${name}: ${found.join(', ')}`);
   return found[0] ?? 0;
 }
 

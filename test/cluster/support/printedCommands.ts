@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
+import type { Incident } from '../../../src/trace/incidents/incident.ts';
 import { root } from '../../support/cli.ts';
 import type { ClusterBench } from './clusterBench.ts';
 
@@ -14,6 +15,14 @@ const COMMANDS = /\b(?:rollout (?:cluster|resume)|kubectl) .*?(?=\.?$|\.\s|\s*[;
 /** Returns the commands in printed texts, each once. */
 export function commandsOf(...texts: readonly (string | undefined)[]): string[] {
   return [...new Set(texts.flatMap((each) => each?.match(COMMANDS) ?? []))];
+}
+
+/** Returns the incident that a report prints about something. */
+export async function incident({ workspace }: ClusterBench, batch: string, like: RegExp): Promise<string> {
+  const { incidents } = await workspace.json<{ incidents: Incident[] }>('report', batch);
+  const found = incidents.find((each) => like.test(each.text));
+  assert.ok(found !== undefined, JSON.stringify(incidents));
+  return found.text;
 }
 
 export class PrintedCommands {
