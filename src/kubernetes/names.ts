@@ -115,6 +115,9 @@ export function selector(required: Readonly<Record<string, string>>): string {
     .join(',');
 }
 
+/** Shows why the server's pod does not run. */
+export const DESCRIBE_SERVER = `kubectl describe pods -l ${selector({ [LABEL.name]: APP, [LABEL.component]: 'server' })}`;
+
 /** Selects all our objects. */
 export const OURS = selector({ [LABEL.name]: APP, [LABEL.managedBy]: APP });
 

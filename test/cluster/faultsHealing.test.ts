@@ -257,7 +257,9 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         const theirs = await bench.cluster.get('Service', NAMES.server);
         assert.deepEqual(theirs?.spec?.selector, { app: 'theirs' }, 'it is as it was');
         assert.ok(await bench.cluster.remove('Service', NAMES.server));
-        await printed.runAll(commandsOf(objects?.hint, await incident(bench, batch, /The installation of the server lacks/)));
+        await printed.runAll(
+          commandsOf(objects?.hint, await incident(bench, batch, /The installation of the server lacks/)),
+        );
         await until('the server sees it', async () => (await serverInfo()).troubles === undefined);
         await assertWell();
         await command(batch, 'resume');

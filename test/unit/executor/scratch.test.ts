@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { largestDisk } from '../../../src/client/targets/nodeRoom.ts';
 import { StudioError } from '../../../src/common/errors.ts';
 import type { Submission } from '../../../src/config/submission.ts';
 import { toolResources, workLimit } from '../../../src/executor/kubernetes/podResources.ts';
 import { byteQuantity, ownLimit, requireRoom, scratchOf } from '../../../src/executor/kubernetes/scratch.ts';
+import type { Node } from '../../../src/kubernetes/access/objects.ts';
 import { Attachments } from '../../../src/server/batches/attached.ts';
 import type { Store } from '../../../src/store/store.ts';
 import type { TaskRecord } from '../../../src/trace/task.ts';
@@ -39,7 +41,12 @@ describe('the disk of pods', () => {
     assert.deepEqual(browser.other, { base: 0, each: 512 });
     assert.equal(workLimit({}, 8, browser.other), '11Gi');
     const packages = scratchOf(
-      withTools({ kind: 'mcp', name: 'search', server: { command: 'uvx', args: ['search-server'], env: {} } }),
+      withTools({
+        kind: 'mcp',
+        name: 'search',
+        shared: false,
+        server: { command: 'uvx', args: ['search-server'], env: {} },
+      }),
     );
     assert.deepEqual(packages.other, { base: 4096, each: 64 });
     assert.deepEqual(packages.request, { base: 1024, each: 16 });
@@ -49,7 +56,10 @@ describe('the disk of pods', () => {
     const pods = { limits: { 'ephemeral-storage': '4Gi' } };
     const attached = { files: 900 * MIB, state: 0 };
     assert.equal(workLimit(pods, 8, scratchOf(plainSubmission(), attached).work), '4Gi');
-    assert.equal(toolResources(pods, 8, scratchOf(plainSubmission(), attached)).requests?.['ephemeral-storage'], undefined);
+    assert.equal(
+      toolResources(pods, 8, scratchOf(plainSubmission(), attached)).requests?.['ephemeral-storage'],
+      undefined,
+    );
     requireRoom(plainSubmission(), attached, 4, ownLimit(pods.limits));
     requireRoom(plainSubmission(), attached, 400, ownLimit(undefined));
     assert.throws(
@@ -66,6 +76,26 @@ describe('the disk of pods', () => {
       () => requireRoom(plainSubmission(), { files: 0, state: 3 * 1024 * MIB }, 1, ownLimit(pods.limits)),
       /6\.4 GB of disk for databases of a scenario \(2 × 3\.2 GB\), but/,
     );
+  });
+
+  it('may be more than any node has', () => {
+    const node = (disk: string, labels: Record<string, string> = {}, unschedulable = false): Node => ({
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'n', labels },
+      spec: { unschedulable },
+      status: { allocatable: { 'ephemeral-storage': disk } },
+    });
+    const nodes = [node('10Gi'), node('100Gi', { disk: 'large' }), node('900Gi', {}, true)];
+    const attached = { files: 4096 * MIB, state: 0 };
+    requireRoom(plainSubmission(), attached, 8, largestDisk(nodes));
+    requireRoom(plainSubmission(), attached, 8, largestDisk([]));
+    assert.throws(
+      () => requireRoom(plainSubmission(), attached, 64, largestDisk(nodes)),
+      /but the largest node that they may use has 107 GB\.$/,
+    );
+    assert.equal(largestDisk(nodes, { disk: 'large' })?.bytes, 100 * 1024 * MIB);
+    assert.equal(largestDisk(nodes, { disk: 'none' }), undefined);
   });
 
   it('is understood in all units', () => {
