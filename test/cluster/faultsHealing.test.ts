@@ -15,7 +15,7 @@ import { jsonOf } from '../../src/common/json.ts';
 import type { Kind } from '../../src/kubernetes/access/kinds.ts';
 import { batchLabels, batchName, labels, NAMES, selector } from '../../src/kubernetes/names.ts';
 import { WORKER_FILE } from '../../src/kubernetes/programs/workerBootstrap.ts';
-import { WORKER_PROTOCOL } from '../../src/protocol/version.ts';
+import { STORE_VERSION, WORKER_PROTOCOL } from '../../src/protocol/version.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { BuiltVersion } from '../support/otherVersion.ts';
 import { ofKind } from '../support/testWorkspace.ts';
@@ -361,7 +361,10 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         faults.skip(test, 'pods do not reach a model of this machine, or the data does not outlive a pod');
         return;
       }
-      using newer = await BuiltVersion.build({ worker: WORKER_PROTOCOL + 1, installs: true });
+      const versions = [{ worker: WORKER_PROTOCOL + 1 }, { store: STORE_VERSION - 1 }];
+      const built = await Promise.all(versions.map((one) => BuiltVersion.build({ ...one, installs: true })));
+      using newer = built[0];
+      using lacking = built[1];
       // Its calls wait while the server is replaced, however long that takes.
       const model = await watchedDemo();
       try {
@@ -373,7 +376,7 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
           const running = (rows: readonly RolloutRow[]) => rows.filter(({ state }) => state === 'running');
           await bench.workspace.waitForRows(batch, (rows) => running(rows).length === 8);
           const before = await programsOf(batch);
-          const upgraded = await bench.rolloutBy(newer.file('cli'), 'cluster', 'upgrade');
+          const upgraded = await bench.rolloutBy(newer?.file('cli') ?? '', 'cluster', 'upgrade');
           assert.equal(upgraded.code, 0, `${upgraded.stdout}\n${upgraded.stderr}`);
           await until('new pods get the new programs', async () => (await programsOf(batch)) !== before);
           const pods = (await bench.workers(batch)).map(({ metadata }) => metadata.name);
@@ -391,6 +394,10 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
           const rows = await bench.workspace.ended(batch);
           assert.ok(rows.every((row) => row.try === 1));
           assert.equal(model.receivedRequests.length, 8 * (steps + 1), 'each call was made once');
+          // One that could not read the store changes nothing.
+          const refused = await bench.rolloutBy(lacking?.file('cli') ?? '', 'cluster', 'upgrade');
+          assert.notEqual(refused.code, 0, refused.stdout);
+          assert.match(refused.stderr, /The server in the cluster is newer .*, so nothing was changed\./);
           assert.equal((await status('--no-probe')).code, 0);
           return {
             batch,

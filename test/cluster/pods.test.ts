@@ -220,6 +220,23 @@ describe('pods of a batch', { timeout: 10 * 60_000 }, () => {
     assert.equal((await cluster.list('Job')).filter(({ status }) => (status?.active ?? 0) > 0).length, 0);
   });
 
+  it('are not created when what a task attaches does not fit', async () => {
+    const { workspace, site, cluster } = bench;
+    const jobs = (await cluster.list('Job')).length;
+    workspace.write('large.txt', 'x'.repeat(3 * 1024 * 1024));
+    const files = steady(site, { tasks: 1, steps: 1, pods: { count: 1, limits: { 'ephemeral-storage': '2Mi' } } });
+    const ran = await workspace.run(
+      'run',
+      workspace.batch('large', { ...files, tasks: files.tasks.map((task) => ({ ...task, files: ['large.txt'] })) }),
+    );
+    assert.equal(ran.code, 2, ran.stderr);
+    assert.match(
+      ran.stderr,
+      /large\.batch\.yaml: pods need 3\.1 MB of disk for files of a task \(3\.1 MB\), but .* of 2Mi, which is 2\.1 MB\./,
+    );
+    assert.equal((await cluster.list('Job')).length, jobs);
+  });
+
   it('have sidecars without rights, and no others, whatever a client submits', async () => {
     const { workspace, site, cluster } = bench;
     const sidecar = {

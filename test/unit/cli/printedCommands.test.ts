@@ -27,7 +27,7 @@ const KUBECTL = /\bkubectl((?: [^\s,;)]+)+)/g;
 const ARGUMENTS: Readonly<Record<string, RegExp>> = {
   delete: / delete \S+ \S+/,
   describe: / describe pods? (?:\S+|-l \S+)/,
-  get: / get [a-z]+/,
+  get: / get [a-zA-Z]+/,
   label: / label (?:--overwrite )?\S+ \S+ (?:\S+=\S*|VALUE)/,
   logs: / logs (?:deployment\/)?\S+/,
   scale: / scale deployment \S+ --replicas=\d+/,
