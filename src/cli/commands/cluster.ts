@@ -18,7 +18,8 @@ const ACTIONS = ['install', 'upgrade', 'diff', 'options', 'uninstall', 'render',
 type Action = Exclude<(typeof ACTIONS)[number], 'image' | 'roles'>;
 
 const TIMEOUT_SECONDS = 300;
-const INFO_TIMEOUT_MS = 10_000;
+/** How long to wait for what the server says about itself. A repeated installation may be there to repair it. */
+const INFO_TIMEOUT_MS = { upgrade: 10_000, install: 5_000 };
 
 export const cluster: Command = {
   name: 'cluster',
@@ -160,7 +161,7 @@ async function beforeUpgrade(
   // Whoever may install need not have access to batches, and the server may be down.
   const info = await Promise.race([
     context.connect().then(({ api }) => api.server(context.signal)),
-    delay(INFO_TIMEOUT_MS, undefined, { ref: false }),
+    delay(INFO_TIMEOUT_MS[action === 'upgrade' ? 'upgrade' : 'install'], undefined, { ref: false }),
   ]).catch(() => undefined);
   const { STORE_VERSION } = await import('../../protocol/version.ts');
   const stored = info?.store_version ?? STORE_VERSION;
