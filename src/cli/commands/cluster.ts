@@ -168,12 +168,12 @@ async function beforeUpgrade(
   if (stored > STORE_VERSION)
     throw new StudioError(
       'version',
-      `The server in the cluster is newer (${info?.product ?? ''}). A server of this version could not read its store ` +
-        `(store version ${stored}; this version supports ${STORE_VERSION}), so nothing was changed.`,
+      `The server in the cluster is newer (${info?.product ?? ''}). A server of this version could not read its ` +
+        `store (store version ${stored}; this version supports ${STORE_VERSION}), so nothing was changed.`,
       {
         hint:
-          'Update this command line. To go back to this version, uninstall with --delete-data, install, and restore a ' +
-          'backup that was made before the upgrade: rollout restore FILE.',
+          'Update this command line. To go back to this version, uninstall with --delete-data, install, and restore ' +
+          'a backup that was made before the upgrade: rollout restore FILE.',
       },
     );
   if (place !== undefined) {

@@ -11,8 +11,8 @@ import { clusterRef, type Target } from './target.ts';
 const LITTLE = 1024 * 1024 * 1024;
 
 /**
- * Throws StudioError `config` if no node could hold the files of the tasks. Asks the cluster only if they are large, and
- * lets the launch go on if the user may not read nodes.
+ * Throws StudioError `config` if no node could hold the files of the tasks. Asks the cluster only if they are large,
+ * and lets the launch go on if the user may not read nodes.
  */
 export async function requireNodeRoom(
   [name, target]: readonly [name: string, target: Target],

@@ -37,7 +37,7 @@ const DEFAULTS = {
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<'requests' | 'limits', Readonly<Record<string, Share>>>>>>;
 
-/** Sizes of volumes, MiB: the files of rollouts and what their programs write elsewhere, each; what is attached adds. */
+/** Sizes of volumes, MiB: the files of rollouts and what their programs write elsewhere, each, without attachments. */
 const WORK: Share = { base: 4096, each: 384 };
 /** What the worker requests besides its tools if the batch says what those need. */
 const WORKER_REQUESTS: Amounts = { cpu: '50m', memory: '64Mi' };

@@ -149,8 +149,8 @@ async function removeAll(
       if (performance.now() > until)
         throw new StudioError('unavailable', `${text} It is still there.`, {
           hint:
-            `A finalizer or a lost node may block it: check kubectl get ${kind.toLowerCase()} -o yaml, then uninstall ` +
-            'again.',
+            `A finalizer or a lost node may block it: check kubectl get ${kind.toLowerCase()} -o yaml, then ` +
+            'uninstall again.',
         });
       await sleep(POLL_MS, signal);
     }

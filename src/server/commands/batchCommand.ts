@@ -38,7 +38,7 @@ const valueArgs = z.object({ secrets: z.record(z.string(), z.string()).optional(
 /** Commands that are being applied, by their IDs: a client whose connection was cut sends its command again. */
 const running = new WeakMap<Store, Map<string, Promise<CommandReply>>>();
 
-/** Applies a command to a batch, once for its ID: also if it is sent again while it is applied, or to another server. */
+/** Applies a command to a batch, once for its ID: also if it is sent again at the same time, or to another server. */
 export async function commandBatch(services: Services, batch: string, request: BatchCommand): Promise<CommandReply> {
   await recordOf(services, batch);
   const applying = running.get(services.store) ?? new Map<string, Promise<CommandReply>>();

@@ -341,7 +341,7 @@ describe('PodWatch', () => {
     );
     assert.match(
       lostNode(pod()).infra.text,
-      /^Node n1 does not respond\..* kubectl delete node n1, .* kubectl taint node n1 node\.kubernetes\.io\/out-of-service=/,
+      /^Node n1 does not respond\..* kubectl delete node n1, .* kubectl taint node n1 \S+\/out-of-service=/,
     );
   });
 

@@ -70,7 +70,8 @@ describe('the disk of pods', () => {
           'batches/plain.batch.yaml: pods need 7.5 GB of disk for files of a task (944 MB), for each of 8 concurrent ' +
             'rollouts in a pod, but `pods.limits` allows an ephemeral-storage of 4Gi, which is 4.3 GB.' &&
         error.hint ===
-          'Raise `pods.limits.ephemeral-storage`, or run at most 4 in a pod: lower `concurrency`, or raise `pods.count`.',
+          'Raise `pods.limits.ephemeral-storage`, or run at most 4 in a pod: lower `concurrency`, or raise ' +
+            '`pods.count`.',
     );
     assert.throws(
       () => requireRoom(plainSubmission(), { files: 0, state: 3 * 1024 * MIB }, 1, ownLimit(pods.limits)),

@@ -20,12 +20,10 @@ describe('commands in messages', () => {
       "Remove it with kubectl --kubeconfig '/home/ada/my config' --context prod delete secret s -n rollouts",
     );
     assert.equal(
-      at(
-        'Check kubectl describe pods -l a=b. See kubectl logs deployment/d, kubectl get nodes, kubectl get gateways -A.',
-      ),
+      at('Check kubectl describe pods -l a=b. See kubectl logs deployment/d, kubectl get nodes, kubectl get pods -A.'),
       [
         'Check kubectl K -n rollouts describe pods -l a=b.',
-        'See kubectl K -n rollouts logs deployment/d, kubectl K get nodes, kubectl K get gateways -A.',
+        'See kubectl K -n rollouts logs deployment/d, kubectl K get nodes, kubectl K get pods -A.',
       ]
         .join(' ')
         .replaceAll('kubectl K', "kubectl --kubeconfig '/home/ada/my config' --context prod"),
