@@ -44,7 +44,12 @@ const CREATE_TIMEOUT_MS = 10_000;
 export async function launch(
   api: Api,
   request: Launch,
-  options: { signal?: AbortSignal; onProgress?: (tasks: number) => void } = {},
+  options: {
+    signal?: AbortSignal;
+    onProgress?: (tasks: number) => void;
+    /** Called with the first tasks before the batch is created. Throws if it cannot run. */
+    check?: (tasks: readonly TaskRecord[]) => Promise<void>;
+  } = {},
 ): Promise<string> {
   const { signal } = options;
   const sha = await putSubmission(api, request, signal);
@@ -56,6 +61,7 @@ export async function launch(
     if (state.created) {
       if (page.length > 0) await api.appendTasks(batch, state.sent, page, signal, ratesOf(page, request.rates));
     } else {
+      await options.check?.(page);
       throwIfCancelled(signal);
       // The first tasks are sent with the batch, so that a small batch starts at once.
       await api.createBatch(

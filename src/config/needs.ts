@@ -149,6 +149,24 @@ export function needsOf(submission: Submission): Need[] {
   ];
 }
 
+/** Disk that programs fill besides what they work on, in MiB: for a pod, and for each rollout. */
+const DISK: Readonly<Record<string, { readonly base: number; readonly each: number }>> = {
+  // Profiles and caches.
+  [BROWSER]: { base: 0, each: 512 },
+  // Packages that it downloads.
+  uv: { base: 4096, each: 64 },
+};
+
+/** Returns the disk that programs of a submission need, in MiB. */
+export function diskNeeds(submission: Submission): { readonly base: number; readonly each: number } {
+  const programs = new Set(needsOf(submission).map(({ name }) => plain(name)));
+  const amounts = [...programs].flatMap((name) => DISK[name] ?? []);
+  return {
+    base: amounts.reduce((sum, { base }) => sum + base, 0),
+    each: amounts.reduce((sum, { each }) => sum + each, 0),
+  };
+}
+
 /** Returns the programs that worlds of a kind need and that a world file does not declare itself. */
 export function impliedNeeds(kind: WorldKind, declared: readonly string[] = []): string[] {
   return KIND_NEEDS[kind].filter((name) => !declared.some((other) => plain(other) === name));

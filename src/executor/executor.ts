@@ -6,6 +6,7 @@ import type { Submission } from '../config/submission.ts';
 import type { ExecutorPod, PodLogOptions } from '../protocol/pods.ts';
 import type { BatchRecord } from '../store/store.ts';
 import type { EventData } from '../trace/schema.ts';
+import type { Attached } from './kubernetes/scratch.ts';
 
 /** The services of the server that an executor uses. */
 export interface ExecutorHost {
@@ -29,6 +30,15 @@ export interface ExecutorHost {
   /** Requests another call of `updateBatch` with the current state of the batch. */
   refresh(batch: string): void;
   log(text: string, about?: LogAbout): void;
+}
+
+/** What a batch brings along. */
+export interface BatchLoad {
+  /** What each rollout gets on its disk before it starts, in bytes. */
+  readonly attached: Attached;
+  /** Rollouts that are known, and whether there will be no more. */
+  readonly open: number;
+  readonly sealed: boolean;
 }
 
 /** A pod of a batch: when it started, until when it is known to have run, and what it requested. */
@@ -65,6 +75,8 @@ export interface ClusterHost extends ExecutorHost {
   recordInfra(batch: string, what: EventData['infra'], once?: boolean): Promise<void>;
   /** Ends a batch that cannot run, with a reason. */
   giveUp(batch: string, reason: string): Promise<void>;
+  /** Returns what each rollout of a batch gets on its disk before it starts. */
+  attached(batch: string, submission: Submission): Promise<Attached>;
   /** Returns whether the batch has ended or was removed. */
   hasEnded(batch: string): Promise<boolean>;
   /** Returns true at exactly one server of the store at a time. */
@@ -75,10 +87,10 @@ export interface ClusterHost extends ExecutorHost {
 
 export interface Executor {
   /**
-   * Rejects with `config` when its workers lack something that the tools of a new batch need. Returns what the batch's
-   * stream should say about its workers.
+   * Rejects with `config` when its workers lack something that the tools of a new batch need, or the disk for what it
+   * attaches; `load`: as far as its tasks are known. Returns what the batch's stream should say about its workers.
    */
-  check(submission: Submission): Promise<readonly EventData['infra'][]>;
+  check(submission: Submission, load?: BatchLoad): Promise<readonly EventData['infra'][]>;
   /**
    * Returns the values of `${env:…}` of a batch that were sent to another server, or to this one before a restart;
    * undefined if they are not available.

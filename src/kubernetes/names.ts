@@ -115,6 +115,10 @@ export function selector(required: Readonly<Record<string, string>>): string {
     .join(',');
 }
 
+const ALL_SERVERS = { [LABEL.name]: APP, [LABEL.component]: 'server' };
+/** Shows why the server's pod does not run. */
+export const DESCRIBE_SERVER = `kubectl describe pods -l ${selector(ALL_SERVERS)}`;
+
 /** Selects all our objects. */
 export const OURS = selector({ [LABEL.name]: APP, [LABEL.managedBy]: APP });
 

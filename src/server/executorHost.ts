@@ -1,6 +1,7 @@
 /** What the server offers to its executor. */
 import type { ClusterHost, PodShares } from '../executor/executor.ts';
 import type { Store } from '../store/store.ts';
+import { Attachments } from './batches/attached.ts';
 import type { Services } from './services.ts';
 import type { Hub } from './workers/hub.ts';
 
@@ -18,6 +19,7 @@ export function executorHost(parts: {
     services: { store, secrets, tokens, supervisor, leasing, log },
     hub,
   } = parts;
+  const attachments = new Attachments(store);
   const [url = parts.listens, ...others] = parts.origins;
   return {
     url,
@@ -53,6 +55,7 @@ export function executorHost(parts: {
       await store.addBatchEvent(batch, 'infra', { what: 'given_up', text: reason });
       await supervisor.stop(batch, reason, 'infrastructure');
     },
+    attached: (batch, submission) => attachments.of(batch, submission),
     hasEnded: async (batch) => ((await store.batch(batch))?.row.state ?? 'ended') === 'ended',
     elect: (role) => store.elect(role),
     shares: parts.shares,

@@ -209,7 +209,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     endpoints,
     tokens,
     log,
-    checkNeeds: async (submission) => (await late.executor?.check(submission)) ?? [],
+    checkNeeds: async (submission, load) => (await late.executor?.check(submission, load)) ?? [],
     startsWorkers: options.executor !== undefined,
     workerPods: () => late.executor,
     lackingValues: (batch) => late.executor?.lackingValues?.(batch) ?? [],

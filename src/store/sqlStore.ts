@@ -30,7 +30,6 @@ import { SqlSharing } from './logic/sharing.ts';
 import { addStoredBytes, storedBytes } from './logic/storedBytes.ts';
 import { addRescored, addTasks, findTask, listTasks } from './logic/tasks.ts';
 import { SqlUsage } from './logic/usage.ts';
-import { addVerdict } from './logic/verdicts.ts';
 import { debuggerLeft, type KeyPlace, secretKey, setDebugger } from './sql/meta.ts';
 import type { Sql } from './sql/sql.ts';
 import type {
@@ -40,6 +39,7 @@ import type {
   BatchProgress,
   BatchRecord,
   BlobStore,
+  CommandEvent,
   CommandRecord,
   ImportedRollout,
   Lease,
@@ -147,10 +147,6 @@ export class SqlStore implements Store {
 
   addRescored(batch: string, from: number, tasks: readonly RescoredTask[]): Promise<void> {
     return addRescored(this.#sql, batch, from, tasks);
-  }
-
-  addVerdict(batch: string, verdict: EventData['score'] & { readonly rollout: string }): Promise<number> {
-    return this.#sql.write((tx) => addVerdict(tx, batch, verdict));
   }
 
   seal(batch: string): Promise<void> {
@@ -377,8 +373,8 @@ export class SqlStore implements Store {
     return this.#sql.write((tx) => batches.claim(tx, batch, breakpoint, rollout));
   }
 
-  putCommand(command: NewCommand): Promise<CommandRecord> {
-    return this.#sql.write((tx) => commands.putCommand(tx, command));
+  putCommand(command: NewCommand, control?: EventData['control']): Promise<CommandRecord> {
+    return this.#sql.write((tx) => commands.putCommand(tx, command, control));
   }
 
   commandsFor(session: string): Promise<CommandRecord[]> {
@@ -389,12 +385,20 @@ export class SqlStore implements Store {
     return this.#sql.write((tx) => commands.finishCommand(tx, command, result));
   }
 
+  finishWith(command: string, event: CommandEvent, result: (seq: number) => Json): Promise<Json> {
+    return this.#sql.write((tx) => commands.finishWith(tx, command, event, result));
+  }
+
   command(id: string): Promise<CommandRecord | undefined> {
     return this.#sql.read((db) => commands.getCommand(db, id));
   }
 
   elect(role: string): Promise<boolean> {
     return this.#sql.elect(role);
+  }
+
+  exclusively<T>(key: string, work: () => Promise<T>): Promise<T> {
+    return this.#sql.exclusively(key, work);
   }
 
   watchOutage(changed: (why: unknown) => void): void {

@@ -63,11 +63,6 @@ export interface Store extends GroupStore {
    * events of that one through its lineage. Otherwise like `addTasks`.
    */
   addRescored(batch: string, from: number, tasks: readonly RescoredTask[]): Promise<void>;
-  /**
-   * Adds a later verdict on a rollout to the stream of its batch, and to its row as the newest one of its scorer.
-   * Returns its seq.
-   */
-  addVerdict(batch: string, verdict: EventData['score'] & { readonly rollout: string }): Promise<number>;
   /** Closes the list of tasks. A batch without open attempts ends now. */
   seal(batch: string): Promise<void>;
   /**
@@ -202,19 +197,32 @@ export interface Store extends GroupStore {
   addStoredBytes(rollout: string, bytes: number): Promise<number>;
 
   // ---- commands
-  /** Stores a command. Idempotent by ID. Returns its current state. */
-  putCommand(command: NewCommand): Promise<CommandRecord>;
+  /**
+   * Stores a command, and the event of its batch that records it. Idempotent by ID. Returns its current state.
+   */
+  putCommand(command: NewCommand, control?: EventData['control']): Promise<CommandRecord>;
   /**
    * Returns commands not yet handed to the worker of this session, and marks them as handed: those for rollouts it
    * holds, and those for the whole batch since the session was opened (earlier ones are reflected in its record).
    */
   commandsFor(session: string): Promise<CommandRecord[]>;
+  /** Keeps the first result. */
   finishCommand(command: string, result: Json): Promise<void>;
+  /**
+   * Writes the event that a command asks for, and its result, which may contain the seq of the event: both or neither,
+   * and only once. Returns the result.
+   */
+  finishWith(command: string, event: CommandEvent, result: (seq: number) => Json): Promise<Json>;
   command(id: string): Promise<CommandRecord | undefined>;
 
   // ---- several servers, maintenance
   /** Returns true for exactly one server of a store at a time. Held until `close`. */
   elect(role: string): Promise<boolean>;
+  /**
+   * Runs `work` while no other server of the store runs work with this key. Throws StudioError `unavailable` if another
+   * one does so for long. The lock ends with the server.
+   */
+  exclusively<T>(key: string, work: () => Promise<T>): Promise<T>;
   /**
    * Calls `changed` with the reason when the database is unreachable for more than a moment, and with undefined when it
    * is reachable again.
@@ -462,6 +470,11 @@ export interface NewCommand {
   readonly args: Json;
   readonly by: string;
 }
+
+/** What a command adds to the stream of its batch. */
+export type CommandEvent =
+  | { readonly kind: 'note'; readonly data: EventData['note'] }
+  | { readonly kind: 'verdict'; readonly data: EventData['score'] & { readonly rollout: string } };
 
 export interface CommandRecord extends NewCommand {
   /** Absent until it is finished. */

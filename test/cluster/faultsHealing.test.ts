@@ -4,83 +4,52 @@
  * took until objects existed again.
  */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
-import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
+import { z } from 'zod';
 import type { TargetFinding } from '../../src/client/targets/status/finding.ts';
 import type { TargetStatus } from '../../src/client/targets/targetStatus.ts';
 import { newId } from '../../src/common/ids.ts';
+import { jsonOf } from '../../src/common/json.ts';
 import type { Kind } from '../../src/kubernetes/access/kinds.ts';
 import { batchLabels, batchName, labels, NAMES, selector } from '../../src/kubernetes/names.ts';
-import type { Incident } from '../../src/trace/incidents/incident.ts';
-import { root } from '../support/cli.ts';
+import { WORKER_FILE } from '../../src/kubernetes/programs/workerBootstrap.ts';
+import { STORE_VERSION, WORKER_PROTOCOL } from '../../src/protocol/version.ts';
+import type { RolloutRow } from '../../src/trace/summary.ts';
+import { BuiltVersion } from '../support/otherVersion.ts';
 import { ofKind } from '../support/testWorkspace.ts';
+import { watchedDemo } from '../support/watchedDemo.ts';
 import { steady } from './support/batches.ts';
 import { ClusterBench, TARGET, until } from './support/clusterBench.ts';
 import { FaultTable } from './support/faultTable.ts';
+import { commandsOf, incident, PrintedCommands } from './support/printedCommands.ts';
 
 const KEY = 'ROLLOUT_TEST_HEALING';
 const VALUE = 'value-of-the-test';
 /** Numbers to reach: noticed within 30 s, created again within 10 s of that. */
 const NOTICED_MS = 30_000;
 const CREATED_MS = 10_000;
-/** Commands in printed texts, to their end: of the sentence, or of the text. */
-const COMMANDS = /\b(?:rollout (?:cluster|resume)|kubectl) .*?(?=\.?$|\.\s|\s*[;,(])/gm;
 /** The kit's pods are on the host's network, so its namespaces cannot enforce `restricted`. */
 const ACCEPTED = new Set(['security']);
 
 describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
   let bench: ClusterBench;
-  let bin: string;
+  let printed: PrintedCommands;
   const faults = new FaultTable(() => bench);
   const times: string[] = [];
   before(async () => {
     process.env[KEY] = VALUE;
-    bench = await ClusterBench.installed('healing');
-    bin = commandsIn(path.join(bench.workspace.path(), '..', 'bin'));
+    bench = await ClusterBench.open('healing');
+    // At once, in an empty namespace: both succeed, and the result is one installation.
+    await Promise.all([bench.install(), bench.install()]);
+    printed = new PrintedCommands(bench);
   });
   after(async () => {
     faults.print();
     if (times.length > 0) console.log(`${times.join('\n')}\n`);
     await bench.close();
   });
-
-  /** Programs by the names that printed commands use. */
-  function commandsIn(folder: string): string {
-    mkdirSync(folder);
-    const program = (name: string, command: string): void => {
-      const file = path.join(folder, name);
-      writeFileSync(file, `#!/bin/sh\nexec ${command} "$@"\n`);
-      chmodSync(file, 0o755);
-    };
-    program('rollout', `"${process.execPath}" --disable-warning=ExperimentalWarning "${root}/dist/cli.mjs"`);
-    if (bench.site.kit !== undefined) program('kubectl', bench.site.kit.kubectl);
-    return folder;
-  }
-
-  /** Runs a printed command as it is. */
-  async function run(command: string): Promise<{ readonly code: number | null; readonly output: string }> {
-    const env = { ...process.env, ...bench.home, PATH: `${bin}${path.delimiter}${process.env['PATH'] ?? ''}` };
-    const child = spawn('sh', ['-c', command], { cwd: bench.workspace.path(), env, stdio: ['ignore', 'pipe', 'pipe'] });
-    const [stdout, stderr] = [text(child.stdout), text(child.stderr)];
-    const [code] = (await once(child, 'close')) as [number | null];
-    return { code, output: `$ ${command}\n${await stdout}${await stderr}` };
-  }
-
-  const commandsOf = (...texts: readonly (string | undefined)[]): string[] => [
-    ...new Set(texts.flatMap((each) => each?.match(COMMANDS) ?? [])),
-  ];
-
-  async function runAll(commands: readonly string[]): Promise<void> {
-    assert.ok(commands.length > 0, 'a command was printed');
-    for (const command of commands) {
-      const { code, output } = await run(command);
-      assert.equal(code, 0, output);
-    }
-  }
 
   async function status(...more: string[]): Promise<{ code: number | null; findings: readonly TargetFinding[] }> {
     const ran = await bench.rollout('target', 'status', TARGET, '--json', ...more);
@@ -142,19 +111,18 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
       await bench.cluster.remove('Pod', metadata.name, { graceSeconds: 0 });
   }
 
+  /** Returns the hash of the programs that a new pod of a batch gets. */
+  async function programsOf(batch: string): Promise<string | undefined> {
+    const secret = await bench.cluster.get('Secret', batchName(batch));
+    const worker = Buffer.from(secret?.data?.[WORKER_FILE] ?? '', 'base64').toString('utf8');
+    return z.object({ programs: z.string() }).safeParse(jsonOf(worker)).data?.programs;
+  }
+
   const serverInfo = async () => (await bench.workspace.api()).server();
   const reportOf = (batch: string, what: string) =>
     bench.workspace.waitForEvents(batch, (events) =>
       events.some((event) => event.kind === 'infra' && event.data.what === what),
     );
-
-  /** Returns the incident that a report prints about something. */
-  async function incident(batch: string, like: RegExp): Promise<string> {
-    const { incidents } = await bench.workspace.json<{ incidents: Incident[] }>('report', batch);
-    const found = incidents.find((each) => like.test(each.text));
-    assert.ok(found !== undefined, JSON.stringify(incidents));
-    return found.text;
-  }
 
   it('are none in a new installation: all is well, and a pod reaches the server', async () => {
     await assertWell();
@@ -198,11 +166,11 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         assert.ok(await bench.cluster.remove('Secret', batchName(batch)));
         await losePods(batch);
         await reportOf(batch, 'values_lost');
-        const printed = await incident(batch, /are lost/);
-        assert.match(printed, new RegExp(KEY));
-        assert.doesNotMatch(printed, new RegExp(VALUE));
-        assert.deepEqual(commandsOf(printed), [`rollout resume --target ${TARGET} ${batch}`]);
-        await runAll(commandsOf(printed));
+        const lost = await incident(bench, batch, /are lost/);
+        assert.match(lost, new RegExp(KEY));
+        assert.doesNotMatch(lost, new RegExp(VALUE));
+        assert.deepEqual(commandsOf(lost), [`rollout resume --target ${TARGET} ${batch}`]);
+        await printed.runAll(commandsOf(lost));
         return {
           batch,
           attempts: 8,
@@ -242,7 +210,7 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         await reportOf(batch, 'objects_taken');
         const theirs = await bench.cluster.get('Secret', batchName(batch));
         assert.deepEqual(Object.keys(theirs?.data ?? {}), ['theirs'], 'it is as it was');
-        await runAll(commandsOf(await incident(batch, /belongs to another program/)));
+        await printed.runAll(commandsOf(await incident(bench, batch, /belongs to another program/)));
         await bench.workspace.ended(batch);
         const jobs = await bench.cluster.list('Job', { labels: selector(batchLabels(batch)) });
         assert.ok(
@@ -289,7 +257,9 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         const theirs = await bench.cluster.get('Service', NAMES.server);
         assert.deepEqual(theirs?.spec?.selector, { app: 'theirs' }, 'it is as it was');
         assert.ok(await bench.cluster.remove('Service', NAMES.server));
-        await runAll(commandsOf(objects?.hint, await incident(batch, /The installation of the server lacks/)));
+        await printed.runAll(
+          commandsOf(objects?.hint, await incident(bench, batch, /The installation of the server lacks/)),
+        );
         await until('the server sees it', async () => (await serverInfo()).troubles === undefined);
         await assertWell();
         await command(batch, 'resume');
@@ -318,10 +288,10 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         const server = await finding('server');
         assert.deepEqual([server.state, server.text], ['wrong', /scaled to 0/.exec(server.text)?.input]);
         assert.match(commandsOf(server.hint).join(), /^kubectl .*scale deployment rollout-studio --replicas=1 /);
-        await runAll(commandsOf(server.hint));
+        await printed.runAll(commandsOf(server.hint));
         const objects = await finding('objects', '--no-probe');
         assert.match(objects.text, /^changed: Deployment \S+ \(spec\.revisionHistoryLimit is 3, not 0\)$/);
-        await runAll(commandsOf(objects.hint));
+        await printed.runAll(commandsOf(objects.hint));
         await assertWell();
         await command(batch, 'resume');
         return {
@@ -373,17 +343,78 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         };
       }));
 
-    it('two upgrades at once, after Secrets and options were deleted, are one', (test) =>
+    it('an installation and an upgrade at once, after Secrets and options were deleted, are one', (test) =>
       faults.of(test, async () => {
         const batch = await held('upgraded');
         await bench.cluster.remove('Secret', NAMES.tokens);
         await bench.cluster.remove('ConfigMap', NAMES.options);
-        const upgrade = () => bench.rollout('cluster', 'upgrade', '--memory', '1536Mi');
-        for (const { code, stdout, stderr } of await Promise.all([upgrade(), upgrade()]))
+        const change = (verb: string) => bench.rollout('cluster', verb, '--memory', '1536Mi');
+        for (const { code, stdout, stderr } of await Promise.all([change('install'), change('upgrade')]))
           assert.equal(code, 0, `${stdout}\n${stderr}`);
         await assertWell();
         await command(batch, 'resume');
         return { batch, attempts: 8, report: { what: 'server_back', like: /^The server was restarted/ } };
       }));
+
+    it('the server is upgraded and rolled back in mid-call, and pods of each version run under both', async (test) => {
+      if (bench.site.port === undefined || !bench.site.durable) {
+        faults.skip(test, 'pods do not reach a model of this machine, or the data does not outlive a pod');
+        return;
+      }
+      const versions = [{ worker: WORKER_PROTOCOL + 1 }, { store: STORE_VERSION - 1 }];
+      const built = await Promise.all(versions.map((one) => BuiltVersion.build({ ...one, installs: true })));
+      using newer = built[0];
+      using lacking = built[1];
+      // Its calls wait while the server is replaced, however long that takes.
+      const model = await watchedDemo();
+      try {
+        await faults.of(test, async () => {
+          const [steps, gate] = [4, 'versions'];
+          const files = steady(bench.site, { tasks: 4, steps, batch: { attempts: 2, concurrency: 8 } });
+          model.shut(gate);
+          const batch = await bench.workspace.launch('versions', { ...files, endpoint: model.url, gate });
+          const running = (rows: readonly RolloutRow[]) => rows.filter(({ state }) => state === 'running');
+          await bench.workspace.waitForRows(batch, (rows) => running(rows).length === 8);
+          const before = await programsOf(batch);
+          const upgraded = await bench.rolloutBy(newer?.file('cli') ?? '', 'cluster', 'upgrade');
+          assert.equal(upgraded.code, 0, `${upgraded.stdout}\n${upgraded.stderr}`);
+          await until('new pods get the new programs', async () => (await programsOf(batch)) !== before);
+          const pods = (await bench.workers(batch)).map(({ metadata }) => metadata.name);
+          const [victim = ''] = pods;
+          assert.ok(await bench.cluster.remove('Pod', victim, {}));
+          await reportOf(batch, 'worker_leaving');
+          for (let call = 0; call < 8; call++) model.pass(gate);
+          await bench.workspace.waitForRows(batch, (rows) =>
+            running(rows).some(({ worker = '' }) => !pods.includes(worker)),
+          );
+          const back = await bench.rollout('cluster', 'upgrade');
+          assert.equal(back.code, 0, `${back.stdout}\n${back.stderr}`);
+          await until('new pods get the old programs', async () => (await programsOf(batch)) === before);
+          model.open(gate);
+          const rows = await bench.workspace.ended(batch);
+          assert.ok(rows.every((row) => row.try === 1));
+          assert.equal(model.receivedRequests.length, 8 * (steps + 1), 'each call was made once');
+          // One that could not read the store changes nothing.
+          const refused = await bench.rolloutBy(lacking?.file('cli') ?? '', 'cluster', 'upgrade');
+          assert.notEqual(refused.code, 0, refused.stdout);
+          assert.match(refused.stderr, /The server in the cluster is newer .*, so nothing was changed\./);
+          assert.equal((await status('--no-probe')).code, 0);
+          return {
+            batch,
+            attempts: 8,
+            report: {
+              what: 'server_back',
+              like: /^The server was restarted, .* 2 workers reconnected after/,
+              times: 2,
+            },
+            also: [
+              { what: 'pod_handover', like: new RegExp(`^Pod ${victim} was deleted. It handed its rollouts over`) },
+            ],
+          };
+        });
+      } finally {
+        await model.close();
+      }
+    });
   });
 });

@@ -277,6 +277,7 @@ describe('pods of a batch', { timeout: 10 * 60_000 }, () => {
 
   it("are not created when a tool's requirement is not satisfied", async () => {
     const { workspace, site, cluster } = bench;
+    const jobs = (await cluster.list('Job')).length;
     const batch = steady(site, { tasks: 1, steps: 1 });
     const ran = await workspace.run(
       'run',
@@ -290,7 +291,24 @@ describe('pods of a batch', { timeout: 10 * 60_000 }, () => {
       ran.stderr,
       /needy\S*\.agent\.yaml:\d+:\d+: the MCP server some-server needs uv, which the image of the pods does not have/,
     );
-    assert.equal((await cluster.list('Job')).filter(({ status }) => (status?.active ?? 0) > 0).length, 0);
+    assert.equal((await cluster.list('Job')).length, jobs);
+  });
+
+  it('are not created when what a task attaches does not fit', async () => {
+    const { workspace, site, cluster } = bench;
+    const jobs = (await cluster.list('Job')).length;
+    workspace.write('large.txt', 'x'.repeat(3 * 1024 * 1024));
+    const files = steady(site, { tasks: 1, steps: 1, pods: { count: 1, limits: { 'ephemeral-storage': '2Mi' } } });
+    const ran = await workspace.run(
+      'run',
+      workspace.batch('large', { ...files, tasks: files.tasks.map((task) => ({ ...task, files: ['large.txt'] })) }),
+    );
+    assert.equal(ran.code, 2, ran.stderr);
+    assert.match(
+      ran.stderr,
+      /large\.batch\.yaml: pods need 3\.1 MB of disk for files of a task .*, but .* of 2Mi, which is 2\.1 MB\./,
+    );
+    assert.equal((await cluster.list('Job')).length, jobs);
   });
 
   it('have sidecars without rights, and no others, whatever a client submits', async () => {

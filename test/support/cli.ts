@@ -44,9 +44,13 @@ export class Bench {
     return path.join(this.folder, ...parts);
   }
 
-  /** Starts `rollout …` and returns the process. */
-  start(args: readonly string[], options: { cwd?: string; env?: Record<string, string> } = {}): ChildProcess {
-    return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args, ...this.#where], {
+  /** Starts `rollout …` and returns the process. `program`: the command line of another version. */
+  start(
+    args: readonly string[],
+    options: { cwd?: string; env?: Record<string, string>; program?: string } = {},
+  ): ChildProcess {
+    const words = ['--disable-warning=ExperimentalWarning', options.program ?? cli, ...args, ...this.#where];
+    return spawn(process.execPath, words, {
       cwd: options.cwd ?? this.folder,
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...this.#environment, ...options.env },
@@ -60,10 +64,10 @@ export class Bench {
   /** Runs `rollout …` to its end. */
   async run(
     args: readonly string[],
-    options: { cwd?: string; env?: Record<string, string>; timeoutMs?: number } = {},
+    options: { cwd?: string; env?: Record<string, string>; program?: string; timeoutMs?: number } = {},
   ): Promise<CommandResult> {
     const timeoutMs = options.timeoutMs ?? 120_000;
-    const host = options.env === undefined ? this.#freeHost() : undefined;
+    const host = options.env === undefined && options.program === undefined ? this.#freeHost() : undefined;
     if (host !== undefined)
       return host.run({ cwd: options.cwd ?? this.folder, args: [...args, ...this.#where] }, timeoutMs);
     const child = this.start(args, options);

@@ -8,9 +8,27 @@ import { root } from './cli.ts';
 export interface OtherVersion {
   readonly worker?: number;
   readonly store?: number;
+  /** With the command line and everything that it installs in a cluster. */
+  readonly installs?: boolean;
 }
 
-/** Programs in a folder of their own. */
+/** Where each program that differs comes from. */
+const PROGRAMS = {
+  server: 'src/server/entry.ts',
+  worker: 'src/worker/main.ts',
+  reaper: 'src/worker/reaperMain.ts',
+  checkpointThread: 'src/store/sqlite/checkpointThread.ts',
+  moduleProcess: 'src/tools/modules/process/main.ts',
+  toolThread: 'src/tools/modules/thread.ts',
+};
+const INSTALLING = {
+  cli: 'src/cli/entry.ts',
+  toolServer: 'src/tools/toolServer/main.ts',
+  toolRelay: 'src/tools/toolServer/relay/main.ts',
+  readerThread: 'src/tools/builtins/readerThread/thread.ts',
+};
+
+/** Programs in a folder of their own, which is laid out like an installed package. */
 export class BuiltVersion implements Disposable {
   readonly #folder: string;
 
@@ -18,21 +36,17 @@ export class BuiltVersion implements Disposable {
     this.#folder = folder;
   }
 
-  static async build({ worker, store }: OtherVersion): Promise<BuiltVersion> {
+  static async build({ worker, store, installs = false }: OtherVersion): Promise<BuiltVersion> {
     // Next to the packages that bundles load.
     const folder = mkdtempSync(path.join(root, 'dist', 'version-'));
     const usual = nodeBuild('other');
     await build({
       ...usual,
-      entryPoints: [
-        { in: 'src/server/entry.ts', out: 'server' },
-        { in: 'src/worker/main.ts', out: 'worker' },
-        { in: 'src/worker/reaperMain.ts', out: 'reaper' },
-        { in: 'src/store/sqlite/checkpointThread.ts', out: 'checkpointThread' },
-        { in: 'src/tools/modules/process/main.ts', out: 'moduleProcess' },
-        { in: 'src/tools/modules/thread.ts', out: 'toolThread' },
-      ],
-      outdir: folder,
+      entryPoints: Object.entries({ ...PROGRAMS, ...(installs ? INSTALLING : {}) }).map(([out, source]) => ({
+        in: source,
+        out,
+      })),
+      outdir: path.join(folder, 'dist'),
       sourcemap: false,
       define: {
         ...usual.define,
@@ -40,12 +54,13 @@ export class BuiltVersion implements Disposable {
         ...(store === undefined ? {} : { __STORE_VERSION__: String(store) }),
       },
     });
-    symlinkSync(path.join(root, 'dist', 'webview'), path.join(folder, 'webview'), 'junction');
+    symlinkSync(path.join(root, 'dist', 'webview'), path.join(folder, 'dist', 'webview'), 'junction');
+    symlinkSync(path.join(root, 'media'), path.join(folder, 'media'), 'junction');
     return new BuiltVersion(folder);
   }
 
-  file(entry: 'server' | 'worker'): string {
-    return path.join(this.#folder, `${entry}.mjs`);
+  file(entry: 'server' | 'worker' | 'cli'): string {
+    return path.join(this.#folder, 'dist', `${entry}.mjs`);
   }
 
   [Symbol.dispose](): void {

@@ -4,7 +4,18 @@ import { newId } from '../../src/common/ids.ts';
 import { openDatabase } from '../../src/store/sqlite/driver.ts';
 import type { Store } from '../../src/store/store.ts';
 import type { TestPostgres } from './postgres.ts';
-import { event, finish, newBatch, newSession, openBatch, shaOf, task, tasks, wholeRollout } from './trajectories.ts';
+import {
+  addVerdict,
+  event,
+  finish,
+  newBatch,
+  newSession,
+  openBatch,
+  shaOf,
+  task,
+  tasks,
+  wholeRollout,
+} from './trajectories.ts';
 
 export const LARGE = Buffer.alloc(700_000, 'large');
 const SMALL = Buffer.from('small, but sent nevertheless');
@@ -56,7 +67,7 @@ export async function fillStore(store: Store): Promise<RichStore> {
     const { rollout, epoch, last } = lease;
     await store.append({ rollout, epoch, from: last + 1, events });
   }
-  await store.addVerdict(ended.id, {
+  await addVerdict(store, ended.id, {
     ...{ rollout: leases[0]!.rollout, scorer: 'ada', value: 0, passed: false, explanation: 'no' },
   });
   await store.addBatchEvent(ended.id, 'note', { by: 'ada', text: 'a note' });

@@ -165,3 +165,14 @@ export async function eventsOf(store: Store, stream: string): Promise<TraceEvent
     after = last.seq;
   }
 }
+
+/** Adds a person's verdict on an ended rollout, as the command `label` does. */
+export async function addVerdict(
+  store: Store,
+  batch: string,
+  verdict: EventData['score'] & { readonly rollout: string },
+): Promise<number> {
+  const id = newId('c');
+  await store.putCommand({ id, batch, verb: 'label', args: {}, by: 'test' });
+  return Number(await store.finishWith(id, { kind: 'verdict', data: verdict }, (seq) => seq));
+}

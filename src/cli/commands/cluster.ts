@@ -18,7 +18,8 @@ const ACTIONS = ['install', 'upgrade', 'diff', 'options', 'uninstall', 'render',
 type Action = Exclude<(typeof ACTIONS)[number], 'image' | 'roles'>;
 
 const TIMEOUT_SECONDS = 300;
-const INFO_TIMEOUT_MS = 10_000;
+/** How long to wait for what the server says about itself. A repeated installation may be there to repair it. */
+const INFO_TIMEOUT_MS = { upgrade: 10_000, install: 5_000 };
 
 export const cluster: Command = {
   name: 'cluster',
@@ -143,7 +144,10 @@ async function act(action: Action, opened: Cluster, context: Context, commandLin
   return 0;
 }
 
-/** Saves the store before an upgrade, or says that the previous server will not read it any more. */
+/**
+ * Saves the store before an upgrade, or says that the previous server will not read it any more. Throws `version`
+ * before anything is changed if this version does not read the store itself.
+ */
 async function beforeUpgrade(
   action: Action,
   isInstalled: boolean,
@@ -153,7 +157,25 @@ async function beforeUpgrade(
   const place = textOption(commandLine, 'backup');
   if (place !== undefined && (action !== 'upgrade' || !isInstalled))
     throw new StudioError('usage', '--backup is only for rollout cluster upgrade.');
-  if (action !== 'upgrade') return;
+  if (!isInstalled) return;
+  // Whoever may install need not have access to batches, and the server may be down.
+  const info = await Promise.race([
+    context.connect().then(({ api }) => api.server(context.signal)),
+    delay(INFO_TIMEOUT_MS[action === 'upgrade' ? 'upgrade' : 'install'], undefined, { ref: false }),
+  ]).catch(() => undefined);
+  const { STORE_VERSION } = await import('../../protocol/version.ts');
+  const stored = info?.store_version ?? STORE_VERSION;
+  if (stored > STORE_VERSION)
+    throw new StudioError(
+      'version',
+      `The server in the cluster is newer (${info?.product ?? ''}). A server of this version could not read its ` +
+        `store (store version ${stored}; this version supports ${STORE_VERSION}), so nothing was changed.`,
+      {
+        hint:
+          'Update this command line. To go back to this version, uninstall with --delete-data, install, and restore ' +
+          'a backup that was made before the upgrade: rollout restore FILE.',
+      },
+    );
   if (place !== undefined) {
     const { backupFile, saveBackup } = await import('../../client/data/backup.ts');
     const file = await backupFile(path.resolve(context.cwd, place));
@@ -162,16 +184,10 @@ async function beforeUpgrade(
     (context.json ? context.log : context.print)(`Saved the store in ${saved.file}.`);
     return;
   }
-  // Whoever may install need not have access to batches, and the server may be down.
-  const info = await Promise.race([
-    context.connect().then(({ api }) => api.server(context.signal)),
-    delay(INFO_TIMEOUT_MS, undefined, { ref: false }),
-  ]).catch(() => undefined);
-  const { STORE_VERSION } = await import('../../protocol/version.ts');
-  if (info?.store_version !== undefined && info.store_version < STORE_VERSION)
+  if (action === 'upgrade' && stored < STORE_VERSION)
     context.log(
-      `This upgrade changes the store (version ${info.store_version} to ${STORE_VERSION}), which the previous server ` +
-        'cannot read then. To be able to go back, stop now, and use --backup FILE.',
+      `This upgrade changes the store (version ${stored} to ${STORE_VERSION}), which the previous server cannot read ` +
+        'then. To be able to go back, stop now, and use --backup FILE.',
     );
 }
 

@@ -5,6 +5,8 @@ import { launchHeld } from '../../client/launchHeld.ts';
 import { shareNotice } from '../../client/shareNotice.ts';
 import { submissionMeters } from '../../client/simulation/meters.ts';
 import { readBatch, sandboxMode } from '../../client/submitFile.ts';
+import { LOCAL } from '../../client/targets/local.ts';
+import { requireNodeRoom } from '../../client/targets/nodeRoom.ts';
 import { estimateText, partsText } from '../../client/text/estimateText.ts';
 import { StudioError } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
@@ -18,6 +20,7 @@ import type { Breakpoint } from '../../protocol/commands.ts';
 import { ENTRY } from '../../protocol/entry.ts';
 import { compileCondition } from '../../trace/query.ts';
 import { parseFailUnder } from '../../trace/statistics/bar.ts';
+import type { TaskRecord } from '../../trace/task.ts';
 import {
   type Command,
   FAIL_UNDER_OPTION,
@@ -28,6 +31,7 @@ import {
   textOption,
   textOptions,
 } from '../command.ts';
+import type { Context } from '../context.ts';
 import { followBatch } from '../follow.ts';
 import { GROUP_OPTIONS, groupOptions, groupsOf } from '../groupOptions.ts';
 import { targetOfFile } from '../targetOfFile.ts';
@@ -146,7 +150,14 @@ export const run: Command = {
     const notice = debugged === undefined ? await noticeOf(connection.api, built.submission, estimate) : undefined;
     if (notice !== undefined) context.log(notice);
     const batch = await (debugged === undefined
-      ? launch(connection.api, { ...built, ...hold, ...group }, { signal: context.signal })
+      ? launch(
+          connection.api,
+          { ...built, ...hold, ...group },
+          {
+            signal: context.signal,
+            ...(target === LOCAL ? {} : { check: (first) => checkRoom(context, target, built.submission, first) }),
+          },
+        )
       : launchHeld(connection.api, built, debugged, heldBy ?? 'debugger', context.signal));
     if (flag(commandLine, 'detach') || group.group !== undefined) {
       if (context.json) context.printJson({ batch, warnings });
@@ -157,6 +168,15 @@ export const run: Command = {
     return followBatch(context, connection, batch, { bars });
   },
 };
+
+async function checkRoom(
+  { targets, signal }: Context,
+  name: string,
+  submission: Submission,
+  tasks: readonly TaskRecord[],
+): Promise<void> {
+  await requireNodeRoom([name, targets.get(name)], submission, tasks, signal);
+}
 
 /**
  * Returns what the batch will not get now. A server that cannot say it, such as an older one, stops no launch. Tasks

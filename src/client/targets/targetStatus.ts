@@ -8,6 +8,7 @@ import { PRODUCT } from '../../common/product.ts';
 import { plural } from '../../common/text.ts';
 import { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { InstallOptions } from '../../kubernetes/install/options.ts';
+import { DESCRIBE_SERVER, NAMES } from '../../kubernetes/names.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import { placed } from '../text/placed.ts';
@@ -190,7 +191,7 @@ async function serverFindings(name: string, target: Target, { env, signal }: Sta
           hint:
             'url' in target
               ? 'Check that the server is running and reachable from this machine.'
-              : 'Check its pod with kubectl describe pod and kubectl logs.',
+              : `Check its pod with ${DESCRIBE_SERVER}, and its log with kubectl logs deployment/${NAMES.server}.`,
         },
       ];
     return [trouble('server', error)];

@@ -25,6 +25,7 @@ import {
 import { batchOf, type Round } from './jobRounds.ts';
 import { BOOTSTRAP_FILE, type PodOutbound } from './podManifest.ts';
 import { withDefaults } from './podResources.ts';
+import { type Attached, scratchOf } from './scratch.ts';
 import { sidecarVariables } from './sidecarSecrets.ts';
 import type { JobSize, PodSizing } from './sizing.ts';
 
@@ -60,6 +61,8 @@ export interface NewRound {
   readonly fruitless: number;
   readonly settled: number;
   readonly sizing: PodSizing;
+  /** What each rollout gets on its disk. */
+  readonly attached?: Attached | undefined;
 }
 
 const values = z.record(z.string(), z.string());
@@ -122,6 +125,7 @@ export class BatchObjects {
         namespace: cluster.namespace,
         pods: withDefaults(submission.pods ?? {}, this.#options.defaults),
         sizing,
+        scratch: scratchOf(submission, plan.attached),
         image,
         pullPolicy,
         settled: plan.settled,

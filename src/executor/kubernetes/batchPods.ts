@@ -232,6 +232,7 @@ export class BatchPods {
       fruitless: next.fruitless,
       settled: settledOf(this.#record),
       sizing,
+      attached: await host.attached(this.id, this.#submission),
     };
     // From then on, its Job says which pods it has.
     const job = await this.#allowance.while(sizing.parallelism, async () => {

@@ -14,7 +14,7 @@ import type { Pod } from '../../kubernetes/access/objects.ts';
 import { type WatchOptions, watchList } from '../../kubernetes/access/watch.ts';
 import type { ExecutorPod, PodLogOptions } from '../../protocol/pods.ts';
 import type { BatchRecord } from '../../store/store.ts';
-import type { Executor, PodRun } from '../executor.ts';
+import type { BatchLoad, Executor, PodRun } from '../executor.ts';
 import { requireNeeds } from '../needs.ts';
 import { BatchObjects, type BatchObjectsOptions, OF_BATCHES } from './batchObjects.ts';
 import { batchPodLog, batchPods } from './batchPodReports.ts';
@@ -27,8 +27,11 @@ import { ObjectChecks } from './objectChecks.ts';
 import { Outage } from './outage.ts';
 import { allowedPods } from './podAllowance.ts';
 import { type PodEnd, podEnd, unpullable } from './podLife.ts';
+import { withDefaults } from './podResources.ts';
 import { PodWatch } from './podWatch.ts';
 import { Rounds } from './rounds.ts';
+import { ownLimit, requireRoom } from './scratch.ts';
+import { podSizing } from './sizing.ts';
 
 type KubernetesExecutorOptions = BatchObjectsOptions;
 
@@ -97,8 +100,13 @@ export class KubernetesExecutor implements Executor {
       this.#runInBackground('looking at the installation', this.#installation.run());
   }
 
-  async check(submission: Submission): Promise<[]> {
+  async check(submission: Submission, load?: BatchLoad): Promise<[]> {
     requireHarmlessSidecars(submission);
+    if (load !== undefined) {
+      const { limits } = withDefaults(submission.pods ?? {}, this.#options.defaults);
+      const { slots } = podSizing(submission, load.open, load.sealed);
+      requireRoom(submission, load.attached, slots, ownLimit(limits));
+    }
     requireNeeds(submission, (need) => (hasProgram(submission.pods, need.name) === 'no' ? unmetText(need) : undefined));
     return await Promise.resolve([]);
   }

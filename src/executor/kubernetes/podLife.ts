@@ -251,6 +251,11 @@ function causeOfEnd(pod: Pod, gone: boolean): PodEnd | undefined {
   }
   if (reason === 'Evicted') return ended('pod_evicted', `Pod ${name} was evicted${onNode(pod)}: ${message ?? ''}`);
   if (gone || pod.metadata.deletionTimestamp !== undefined) return ended('pod_deleted', `Pod ${name} was deleted.`);
+  if (worker?.exitCode === KILLED_EXIT)
+    return ended(
+      'pod_failed',
+      `The worker of pod ${name} was killed${onNode(pod)} (SIGKILL), by its node or by somebody.`,
+    );
   if (worker !== undefined)
     return ended(
       'pod_failed',
@@ -263,6 +268,9 @@ function causeOfEnd(pod: Pod, gone: boolean): PodEnd | undefined {
   );
 }
 
+/** 128 and the number of the signal. What exceeds its memory limit ends with it, too, and is reported as such. */
+const KILLED_EXIT = 137;
+
 /** Returns the notice for a terminating pod whose node does not confirm its end. */
 export function stuckNotice(pod: Pod): PodNotice {
   const { name } = pod.metadata;
@@ -273,15 +281,21 @@ export function stuckNotice(pod: Pod): PodNotice {
     infra: {
       ...infra,
       ...at(pod),
-      text: `Pod ${name} is terminating, but node ${pod.spec?.nodeName ?? ''} does not confirm it. ${GIVE_UP_NODE}`,
+      text: `Pod ${name} is terminating, but node ${pod.spec?.nodeName ?? ''} does not confirm it. ${giveUpNode(pod)}`,
     },
   };
 }
 
 /** How to let a Job replace pods whose end nobody can confirm. */
-const GIVE_UP_NODE =
-  'The Job replaces its pods once the node is back. To give up the node, delete it (kubectl delete node) or ' +
-  'taint it with node.kubernetes.io/out-of-service=nodeshutdown:NoExecute.';
+function giveUpNode({ spec }: Pod): string {
+  const node = spec?.nodeName ?? '';
+  return (
+    'The Job replaces its pods once the node is back. To give up the node, delete it with kubectl delete node ' +
+    `${node}, or, if it is to come back, run kubectl taint node ${node} ${OUT_OF_SERVICE}.`
+  );
+}
+
+const OUT_OF_SERVICE = 'node.kubernetes.io/out-of-service=nodeshutdown:NoExecute';
 
 /** Whether an event reports an unresponsive node. The cluster sends one for each pod on it. */
 export function isSilence(event: KubeEvent): boolean {
@@ -298,7 +312,8 @@ export function lostNode(pod: Pod): PodNotice {
       what: 'node_lost',
       node,
       text:
-        `Node ${node} does not respond. Its rollouts continue in other pods once their lease expires. ` + GIVE_UP_NODE,
+        `Node ${node} does not respond. Its rollouts continue in other pods once their lease expires. ` +
+        giveUpNode(pod),
     },
   };
 }
@@ -324,8 +339,11 @@ function onNode(pod: Pod): string {
   return node === undefined || node === '' ? '' : ` on node ${node}`;
 }
 
+/** Time and worker of a line of its log. */
+const LOG_PREFIX = /^\d{4}-\d\d-\d\dT[\d:.]+Z(?: [\w.-]+:)? /;
+
 function lastLine(log: string | undefined): string {
-  const line = log?.trim().split('\n').at(-1)?.trim() ?? '';
+  const line = (log?.trim().split('\n').at(-1) ?? '').replace(LOG_PREFIX, '').trim();
   return line === '' ? '.' : `: ${line.slice(0, 500)}`;
 }
 

@@ -15,6 +15,7 @@ import {
 } from '../../kubernetes/programs/workerBootstrap.ts';
 import { CONTAINER_SECURITY, SECRET_MODE, TOOLS_USER, USER } from '../../kubernetes/security/podSecurity.ts';
 import { toolResources, workerResources, workLimit } from './podResources.ts';
+import type { Scratch } from './scratch.ts';
 import { sidecarContainers } from './sidecarContainers.ts';
 import type { PodSizing } from './sizing.ts';
 
@@ -59,6 +60,8 @@ export interface PodPlan {
   /** With the defaults of the installation. */
   readonly pods: SubmittedPods;
   readonly sizing: Pick<PodSizing, 'slots'>;
+  /** Disk for what the batch attaches. */
+  readonly scratch?: Scratch | undefined;
   /** Image for a batch that does not set one. */
   readonly image: string;
   readonly pullPolicy: string | undefined;
@@ -79,7 +82,6 @@ export function podSpec(plan: PodPlan): Fields {
   const grace = pods.grace_seconds ?? GRACE_SECONDS;
   const sidecars = sidecarContainers(pods.sidecars ?? [], batch, pinned);
   const policy = pods.pull_policy ?? pullPolicy;
-  const disk = workLimit(pods, slots);
   const base = {
     image: pinned(pods.image ?? image, policy),
     ...(policy === undefined ? {} : { imagePullPolicy: policy }),
@@ -103,7 +105,7 @@ export function podSpec(plan: PodPlan): Fields {
     initContainers: [
       { ...base, ...prepareContainer(), resources: workerResources(pods, slots) },
       ...sidecars.containers,
-      { ...base, ...toolsContainer(outbound), resources: toolResources(pods, slots) },
+      { ...base, ...toolsContainer(outbound), resources: toolResources(pods, slots, plan.scratch) },
     ],
     containers: [
       {
@@ -138,8 +140,8 @@ export function podSpec(plan: PodPlan): Fields {
       scratch('tmp', TMP_LIMIT),
       scratch('programs', PROGRAMS_LIMIT),
       scratch('socket', SOCKET_LIMIT),
-      scratch('work', disk),
-      scratch('tools', disk),
+      scratch('work', workLimit(pods, slots, plan.scratch?.work)),
+      scratch('tools', workLimit(pods, slots, plan.scratch?.other)),
       scratch('tools-tmp', TMP_LIMIT),
       ...sidecars.volumes,
     ],

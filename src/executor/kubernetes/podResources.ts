@@ -2,6 +2,7 @@
 
 import type { WorkerPods } from '../../config/schema/placement.ts';
 import type { SubmittedPods } from '../../config/submission.ts';
+import type { Amount, Scratch } from './scratch.ts';
 
 type Amounts = Readonly<Record<string, string>>;
 
@@ -11,10 +12,7 @@ interface Resources {
 }
 
 /** An amount for the pod, and one for each of its concurrent rollouts: millicores, or MiB. */
-interface Share {
-  readonly base: number;
-  readonly each: number;
-}
+type Share = Amount;
 
 /**
  * Requests are what a node must have free, so they are what most batches use; limits protect the node from a few.
@@ -39,7 +37,7 @@ const DEFAULTS = {
   },
 } as const satisfies Readonly<Record<string, Readonly<Record<'requests' | 'limits', Readonly<Record<string, Share>>>>>>;
 
-/** Sizes of volumes, MiB: the files of rollouts and what their programs write elsewhere, each. */
+/** Sizes of volumes, MiB: the files of rollouts and what their programs write elsewhere, each, without attachments. */
 const WORK: Share = { base: 4096, each: 384 };
 /** What the worker requests besides its tools if the batch says what those need. */
 const WORKER_REQUESTS: Amounts = { cpu: '50m', memory: '64Mi' };
@@ -63,8 +61,11 @@ export function withDefaults(pods: SubmittedPods, defaults: WorkerPods = {}): Su
 }
 
 /** Returns the resources of the container that runs the programs of tools. `slots`: concurrent rollouts. */
-export function toolResources({ requests, limits }: SubmittedPods, slots: number): Resources {
-  return resources({ requests, limits }, DEFAULTS.tools, slots);
+export function toolResources({ requests, limits }: SubmittedPods, slots: number, scratch?: Scratch): Resources {
+  const { requests: usual } = DEFAULTS.tools;
+  const disk = sum(usual['ephemeral-storage'], scratch?.request);
+  const defaults = { ...DEFAULTS.tools, requests: { ...usual, 'ephemeral-storage': disk } };
+  return resources({ requests, limits }, defaults, slots);
 }
 
 /** Returns the resources of the worker: the limits of the batch hold for it too, but it requests little. */
@@ -74,15 +75,19 @@ export function workerResources({ requests, limits }: SubmittedPods, slots: numb
   return resources({ requests: named ? undefined : WORKER_REQUESTS, limits: own }, DEFAULTS.worker, slots);
 }
 
-/** Returns the size of the volumes for the files of rollouts, unless the batch limits its disk space. */
-export function workLimit({ limits }: SubmittedPods, slots: number): string {
-  return limits?.['ephemeral-storage'] ?? mebibytes(WORK, slots);
+/** Returns the size of a volume for the files of rollouts, unless the batch limits its disk space. */
+export function workLimit({ limits }: SubmittedPods, slots: number, scratch?: Amount): string {
+  return limits?.['ephemeral-storage'] ?? mebibytes(sum(WORK, scratch), slots);
+}
+
+function sum(usual: Share, { base, each }: Share = { base: 0, each: 0 }): Share {
+  return { base: usual.base + base, each: usual.each + each };
 }
 
 /** Adds the defaults of each resource of which neither a request nor a limit is given. */
 function resources(
   { requests = {}, limits = {} }: Resources,
-  defaults: (typeof DEFAULTS)['worker' | 'tools'],
+  defaults: Readonly<Record<'requests' | 'limits', Readonly<Record<string, Share>>>>,
   slots: number,
 ): Resources {
   const isGiven = (name: string): boolean => Object.hasOwn(requests, name) || Object.hasOwn(limits, name);

@@ -8,7 +8,7 @@ import { readyLine } from '../../protocol/serverFile.ts';
 import type { Cluster } from '../access/cluster.ts';
 import type { ContainerStatus, Deployment, Pod } from '../access/objects.ts';
 import { isUnresponsive } from '../access/podReady.ts';
-import { labels, NAMES, selector, VERSION_ANNOTATION } from '../names.ts';
+import { DESCRIBE_SERVER, labels, NAMES, selector, VERSION_ANNOTATION } from '../names.ts';
 
 const POLL_MS = 500;
 /** An obstacle that may go away ends the wait only after this time. */
@@ -126,7 +126,7 @@ export function findObstacle(deployment: Deployment, pods: readonly Pod[]): Obst
     return {
       text: `No node accepts the server’s pod: ${unscheduled.message ?? unscheduled.reason ?? ''}`,
       outlook: 'wait',
-      hint: 'Check kubectl describe pod. A frequent reason is storage that no class provides (--storage).',
+      hint: `Check ${DESCRIBE_SERVER}. A frequent reason is storage that no class provides (--storage).`,
     };
   if (isUnresponsive(pod))
     return {

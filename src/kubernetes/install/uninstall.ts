@@ -148,7 +148,9 @@ async function removeAll(
       if (text !== lastNote) notice.note((lastNote = text));
       if (performance.now() > until)
         throw new StudioError('unavailable', `${text} It is still there.`, {
-          hint: 'A finalizer or a lost node may block it: check kubectl get -o yaml, then uninstall again.',
+          hint:
+            `A finalizer or a lost node may block it: check kubectl get ${kind.toLowerCase()} -o yaml, then ` +
+            'uninstall again.',
         });
       await sleep(POLL_MS, signal);
     }

@@ -17,7 +17,7 @@ export const WORKER_PROGRAMS: readonly Entry[] = [
   'readerThread',
 ];
 /** The programs of the server's pod, which also sends those of workers to them. */
-export const SERVER_PROGRAMS: readonly Entry[] = ['server', ...WORKER_PROGRAMS];
+export const SERVER_PROGRAMS: readonly Entry[] = ['server', 'checkpointThread', ...WORKER_PROGRAMS];
 
 /** Matches a bundle in an import of either kind. Too many matches do no harm. */
 const IMPORTED = /["'](\.{1,2}\/(?:[\w-]+\/)*[\w-]+\.mjs)["']/g;

@@ -11,6 +11,7 @@ import type { EventData } from '../../trace/schema.ts';
 import { blobsOfTask, type TaskRecord } from '../../trace/task.ts';
 import { sees } from '../access/caller.ts';
 import type { Services } from '../services.ts';
+import { fileBytes, stateBytes } from './attached.ts';
 import { checkBatchId } from './ids.ts';
 import { requireSecrets } from './secrets.ts';
 import { blobsOf, requireBlobs } from './submissions.ts';
@@ -69,7 +70,14 @@ async function createRunnable(
   const blobs = blobsOf(request.submission, submission);
   await requireBlobs(services.usable, blobs, 'The submission');
   if (existing === undefined) services.requireQueue(submission.queue, services.caller.user);
-  const warnings = existing === undefined ? await services.checkNeeds(submission) : [];
+  const warnings =
+    existing === undefined
+      ? await services.checkNeeds(submission, {
+          attached: { files: fileBytes(request.tasks), state: await stateBytes(store.blobs, submission) },
+          open: request.tasks.length * submission.attempts,
+          sealed: !request.open,
+        })
+      : [];
   // A retried request may arrive after the batch has ended and its secrets were deleted.
   if (existing?.row.state !== 'ended') {
     requireSecrets(submission, request.secrets, 'Set them where the batch is submitted.');

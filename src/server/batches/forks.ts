@@ -77,10 +77,16 @@ export async function forkRollout(services: Services, request: Fork): Promise<Fo
   const sha = request.submission ?? parentBatch.spec.submission;
   const submission = request.submission === undefined && before !== undefined ? before : await submissions.get(sha);
   const blobs = blobsOf(sha, submission);
+  // What was checked when it was created may have changed when the request is repeated, perhaps to another server.
+  const existing = await store.batch(request.batch);
+  const isNew = existing === undefined;
   await requireBlobs(services.usable, blobs, 'The submission');
-  const warnings = await services.checkNeeds(submission);
-  await checkEdits(services, parent, request.seq, request.edit ?? []);
-  if (request.accept_irreversible !== true) refuseIrreversible(await irreversibleAfter(services, parent, request.seq));
+  const warnings = isNew ? await services.checkNeeds(submission) : [];
+  if (isNew) {
+    await checkEdits(services, parent, request.seq, request.edit ?? []);
+    if (request.accept_irreversible !== true)
+      refuseIrreversible(await irreversibleAfter(services, parent, request.seq));
+  }
 
   // Secrets that came with the fork override those the parent's batch still has, which are its user's alone.
   const isOwn = mayUseValues(services.caller, parentBatch.row);
@@ -89,14 +95,12 @@ export async function forkRollout(services: Services, request: Fork): Promise<Fo
   const values = Object.fromEntries(
     submission.env.names.flatMap((name) => (Object.hasOwn(available, name) ? [[name, available[name] ?? '']] : [])),
   );
-  const isNew = (await store.batch(request.batch)) === undefined;
   if (isNew) {
     services.requireQueue(submission.queue, services.caller.user);
     requireSecrets(submission, values, 'Values are deleted when a batch ends. Set them where you create the fork.');
   }
   if (Object.keys(values).length > 0) await secrets.put(request.batch, submission.env, values);
-  const differs =
-    before === undefined ? [] : [...revisionDifferences(before, submission), ...productDifference(before)];
+  const differs = isNew ? differencesOf(before, submission) : (existing.spec.parent?.differs ?? []);
   const sampling = await groupSamplingOf(services, parentBatch, task);
   await store.createBatch({
     id: request.batch,
@@ -131,6 +135,11 @@ export async function forkRollout(services: Services, request: Fork): Promise<Fo
   await store.seal(request.batch);
   supervisor.check(request.batch);
   return { batch: request.batch, warnings: visibleValues(submission.env, values) };
+}
+
+/** Returns how a fork differs from the submission of its parent; undefined for a recording. */
+function differencesOf(before: Submission | undefined, submission: Submission): string[] {
+  return before === undefined ? [] : [...revisionDifferences(before, submission), ...productDifference(before)];
 }
 
 /** Returns the sampling that the group of a rollout was requested with; that of its parent for a fork. */

@@ -15,9 +15,9 @@ import {
 } from '../../protocol/commands.ts';
 import { cancelGroupArgs } from '../../protocol/groups.ts';
 import type { Shared } from '../../store/accessStore.ts';
-import type { Store } from '../../store/store.ts';
+import type { CommandEvent, Store } from '../../store/store.ts';
 import { recordOf } from '../batches/create.ts';
-import { labelRollout } from '../batches/labels.ts';
+import { personalVerdict } from '../batches/labels.ts';
 import { rescoreBatch } from '../batches/rescore.ts';
 import { requireSecrets } from '../batches/secrets.ts';
 import { parse } from '../http/call.ts';
@@ -38,7 +38,7 @@ const valueArgs = z.object({ secrets: z.record(z.string(), z.string()).optional(
 /** Commands that are being applied, by their IDs: a client whose connection was cut sends its command again. */
 const running = new WeakMap<Store, Map<string, Promise<CommandReply>>>();
 
-/** Applies a command to a batch. Idempotent by the command's ID. */
+/** Applies a command to a batch, once for its ID: also if it is sent again at the same time, or to another server. */
 export async function commandBatch(services: Services, batch: string, request: BatchCommand): Promise<CommandReply> {
   await recordOf(services, batch);
   const applying = running.get(services.store) ?? new Map<string, Promise<CommandReply>>();
@@ -46,43 +46,55 @@ export async function commandBatch(services: Services, batch: string, request: B
   const key = JSON.stringify([batch, request.verb, request.command]);
   const same = applying.get(key);
   if (same !== undefined) return await same;
-  const reply = applyOnce(services, batch, request).finally(() => applying.delete(key));
+  const { store } = services;
+  const reply = store
+    .exclusively(`command ${request.command}`, () => applyOnce(services, batch, request))
+    .finally(() => applying.delete(key));
   applying.set(key, reply);
   return await reply;
 }
 
 async function applyOnce(services: Services, batch: string, request: BatchCommand): Promise<CommandReply> {
   const { store, secrets, caller } = services;
-  const existing = await store.command(request.command);
-  if (existing?.result !== undefined) return replyOf(existing.result);
-  const { recordedArgs, apply } = plan(services, batch, request);
-  const by = request.by ?? 'client';
-  await store.putCommand({ id: request.command, batch, verb: request.verb, args: recordedArgs, by });
-  if (existing === undefined)
-    await store.addBatchEvent(batch, 'control', {
-      command: request.command,
-      verb: request.verb,
+  const { command, verb, by = 'client' } = request;
+  const planned = plan(services, batch, request);
+  const { recordedArgs } = planned;
+  const stored = await store.putCommand(
+    { id: command, batch, verb, args: recordedArgs, by },
+    {
+      command,
+      verb,
       by,
       ...(caller.user === undefined ? {} : { user: caller.user }),
       args: secrets.clean(batch, recordedArgs),
-    });
+    },
+  );
+  if (stored.result !== undefined) return replyOf(stored.result);
   try {
-    const reply = await apply();
-    await store.finishCommand(request.command, commandDone(reply));
+    const reply = await carryOut(services, command, planned);
     services.supervisor.check(batch);
     return reply;
   } catch (error) {
-    if (StudioError.is(error) && error.code !== 'storage')
-      await store.finishCommand(request.command, commandFailed(error));
+    if (StudioError.is(error) && error.code !== 'storage') await store.finishCommand(command, commandFailed(error));
     throw error;
   }
 }
 
-interface Plan {
+async function carryOut({ store }: Services, command: string, planned: Plan): Promise<CommandReply> {
+  if ('event' in planned) return replyOf(await store.finishWith(command, planned.event, planned.reply));
+  const reply = await planned.apply();
+  await store.finishCommand(command, commandDone(reply));
+  return reply;
+}
+
+type Plan = {
   /** The arguments to record in the batch's stream. */
   readonly recordedArgs: Json;
-  readonly apply: () => Promise<CommandReply>;
-}
+} & (
+  | { readonly apply: () => Promise<CommandReply> }
+  /** All that it does: an event, from whose seq the reply is made. */
+  | { readonly event: CommandEvent; readonly reply: (seq: number) => Json }
+);
 
 function plan(services: Services, batch: string, request: BatchCommand): Plan {
   // Who it is counts more than who a program says it is.
@@ -144,17 +156,16 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
       const note = parse(noteArgs, args, 'args');
       return {
         recordedArgs: {},
-        apply: async () => {
-          await store.addBatchEvent(batch, 'note', secrets.clean(batch, { ...note, by: person ?? 'client' }));
-          return {};
-        },
+        event: { kind: 'note', data: secrets.clean(batch, { ...note, by: person ?? 'client' }) },
+        reply: () => commandDone({}),
       };
     }
     case 'label': {
       const label = parse(labelArgs, args, 'args');
       return {
         recordedArgs: label.note === undefined ? { ...label, note: null } : { ...label, note: label.note },
-        apply: () => labelRollout(services, batch, label, person),
+        event: { kind: 'verdict', data: secrets.clean(batch, personalVerdict(label, person)) },
+        reply: (seq) => commandDone({ seq }),
       };
     }
     case 'share': {

@@ -14,6 +14,7 @@ import type { TaskRecord } from '../../trace/task.ts';
 import { callerOf } from '../access/caller.ts';
 import { servicesFor } from '../access/guard.ts';
 import { requireRight } from '../access/rights.ts';
+import { fileBytes } from '../batches/attached.ts';
 import { createBatch, recordOf, requireFiles } from '../batches/create.ts';
 import { forkRollout } from '../batches/forks.ts';
 import { checkRolloutId } from '../batches/ids.ts';
@@ -100,8 +101,13 @@ export function batchRoutes(services: Services): RouteHandler[] {
 async function addTasks(services: Services, call: Call): Promise<unknown> {
   const batch = param(call, 'batch');
   const { from, tasks: added, rates } = await readJson(call, appendTasks);
-  await recordOf(services, batch);
+  const { spec, row } = await recordOf(services, batch);
   await requireFiles(servicesFor(services, call), added);
+  if (!row.imported && fileBytes(added) > 0) {
+    const attached = { files: fileBytes(added), state: 0 };
+    const open = row.counts.queued + row.counts.running + row.counts.held + added.length * row.attempts;
+    await services.checkNeeds(await services.submissions.get(spec.submission), { attached, open, sealed: false });
+  }
   await services.store.addTasks(batch, from, added, rates);
   services.leasing.check(batch, true);
   return {};

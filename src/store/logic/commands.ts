@@ -1,11 +1,15 @@
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
+import type { EventData } from '../../trace/schema.ts';
 import { int, quote, stored, text, textOr, unquote } from '../sql/row.ts';
 import { COMMAND } from '../sql/schema.ts';
 import type { Reader, Row, Transaction } from '../sql/sql.ts';
-import type { CommandRecord, NewCommand } from '../store.ts';
-import { lockBatch } from './batchState.ts';
+import type { CommandEvent, CommandRecord, NewCommand } from '../store.ts';
+import { withBatch } from './batches.ts';
+import { lockBatch, saveBatches } from './batchState.ts';
+import { addBatchEvent } from './events.ts';
 import { noSession } from './sessions.ts';
+import { addVerdict } from './verdicts.ts';
 
 const SELECT = `SELECT c.id AS id, c.name AS name, b.name AS batch, c.rollout AS rollout, c.verb AS verb,
   c.args AS args, c.by_whom AS by_whom, c.result AS result
@@ -26,7 +30,11 @@ function record(row: Row): CommandRecord {
 }
 
 /** See `Store.putCommand`. */
-export async function putCommand(tx: Transaction, command: NewCommand): Promise<CommandRecord> {
+export async function putCommand(
+  tx: Transaction,
+  command: NewCommand,
+  control?: EventData['control'],
+): Promise<CommandRecord> {
   // Under the batch's lock, so that IDs of commands become visible in order: sessions store the last one.
   const batch = await lockBatch(tx, command.batch);
   const name = quote(command.id);
@@ -52,6 +60,10 @@ export async function putCommand(tx: Transaction, command: NewCommand): Promise<
           command.rollout,
         );
   tx.changed(...sessions.map((row) => text(row, 'name')));
+  if (control !== undefined) {
+    await addBatchEvent(tx, batch, 'control', control);
+    await saveBatches(tx, [batch]);
+  }
   return { ...command };
 }
 
@@ -91,6 +103,30 @@ export async function finishCommand(tx: Transaction, id: string, result: Json): 
   }
   if ((await tx.get('SELECT id FROM command WHERE name = ?', quote(id))) === undefined)
     throw new StudioError('not_found', `There is no command ${id}.`);
+}
+
+/** See `Store.finishWith`. */
+export async function finishWith(
+  tx: Transaction,
+  id: string,
+  { kind, data }: CommandEvent,
+  result: (seq: number) => Json,
+): Promise<Json> {
+  const row = await tx.get(`${SELECT} WHERE c.name = ?`, quote(id));
+  if (row === undefined) throw new StudioError('not_found', `There is no command ${id}.`);
+  // Only one transaction writes the result; another one waits for it here.
+  const isFirst =
+    (await tx.run('UPDATE command SET result = ? WHERE name = ? AND result IS NULL', 'null', quote(id))) > 0;
+  if (!isFirst) return (await getCommand(tx, id))?.result ?? null;
+  const { batch } = record(row);
+  const seq =
+    kind === 'verdict'
+      ? await addVerdict(tx, batch, data)
+      : await withBatch(tx, batch, (locked) => addBatchEvent(tx, locked, kind, data));
+  const written = result(seq);
+  await tx.run('UPDATE command SET result = ? WHERE name = ?', JSON.stringify(written), quote(id));
+  tx.changed(id);
+  return written;
 }
 
 /** See `Store.command`. */

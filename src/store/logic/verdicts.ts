@@ -13,7 +13,7 @@ const OWN_BYTES = 4 * 1024 * 1024;
 
 type ScoreOf = EventData['score'] & { readonly rollout: string };
 
-/** See `Store.addVerdict`. */
+/** Adds a verdict on an ended rollout to the stream of its batch, and to its row. Returns its seq. */
 export async function addVerdict(tx: Transaction, name: string, verdict: ScoreOf): Promise<number> {
   const row = await tx.get(`${SELECT_ROLLOUT} WHERE name = ?${tx.dialect.forUpdate}`, verdict.rollout);
   const rollout = row === undefined ? undefined : readRollout(row);

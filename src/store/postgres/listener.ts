@@ -4,8 +4,9 @@ import { isLost } from './errors.ts';
 export const CHANNEL = 'rollout_studio';
 const FIRST_WAIT_MS = 50;
 const MAX_WAIT_MS = 2000;
-/** First half of the keys of our advisory locks. */
+/** First halves of the keys of our advisory locks: of roles, and of short work. */
 const LOCKS = 0x524f4c;
+const WORK_LOCKS = 0x524f4d;
 
 /**
  * The permanent connection, for notifications and the locks of elected roles. It reconnects automatically and then
@@ -19,6 +20,8 @@ export class Listener {
   readonly #onOutage: (why: unknown) => void;
   #isUnreachable = false;
   readonly #roles = new Set<string>();
+  /** A connection may take its own locks again, so it has to remember them. */
+  readonly #locks = new Set<string>();
   #client: pg.Client | undefined;
   #closed = false;
   #timer: NodeJS.Timeout | undefined;
@@ -71,6 +74,41 @@ export class Listener {
       if (!isLost(error)) throw error;
       this.#handleLoss(client);
       return false;
+    }
+  }
+
+  /**
+   * Takes a lock that ends with the connection at the latest. Returns the function that releases it; undefined if
+   * somebody else has it, or the database is unreachable.
+   */
+  async lock(key: string): Promise<(() => Promise<void>) | undefined> {
+    const client = this.#client;
+    if (client === undefined || this.#locks.has(key)) return undefined;
+    this.#locks.add(key);
+    let won = false;
+    try {
+      const { rows } = await client.query<{ won: boolean }>('SELECT pg_try_advisory_lock($1, hashtext($2)) AS won', [
+        WORK_LOCKS,
+        key,
+      ]);
+      won = rows[0]?.won === true && this.#client === client;
+    } catch (error) {
+      if (!isLost(error)) throw error;
+      this.#handleLoss(client);
+    } finally {
+      if (!won) this.#locks.delete(key);
+    }
+    return won ? () => this.#unlock(client, key) : undefined;
+  }
+
+  async #unlock(client: pg.Client, key: string): Promise<void> {
+    this.#locks.delete(key);
+    try {
+      await client.query('SELECT pg_advisory_unlock($1, hashtext($2))', [WORK_LOCKS, key]);
+    } catch (error) {
+      // It ended with its connection.
+      if (!isLost(error)) throw error;
+      this.#handleLoss(client);
     }
   }
 

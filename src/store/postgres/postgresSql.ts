@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
+import { sleep } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
 import { int, text } from '../sql/row.ts';
 import type { Dialect, InsertMode, Reader, Row, Sql, Table, Transaction, Value } from '../sql/sql.ts';
@@ -28,6 +29,9 @@ const PATIENCE_MS = 10_000;
 const FIRST_WAIT_MS = 20;
 const MAX_WAIT_MS = 500;
 const COLLISIONS = 10;
+/** How long work waits for the same work of another server. */
+const LOCK_MS = 20_000;
+const LOCK_POLL_MS = 50;
 /** Rows a table must grow by before its statistics are updated. */
 const GROWTH = 5000;
 /** A payload has at most 8,000 bytes. */
@@ -158,6 +162,24 @@ export class PostgresSql implements Sql {
 
   elect(role: string): Promise<boolean> {
     return this.#listener.elect(role);
+  }
+
+  async exclusively<T>(key: string, work: () => Promise<T>): Promise<T> {
+    for (const until = performance.now() + LOCK_MS; ; ) {
+      const release = await this.#listener.lock(key);
+      if (release !== undefined) {
+        try {
+          return await work();
+        } finally {
+          await release();
+        }
+      }
+      if (this.#closed || performance.now() > until)
+        throw new StudioError('unavailable', `Another server has been working on the same for ${LOCK_MS / 1000} s.`, {
+          hint: 'Try again.',
+        });
+      await sleep(LOCK_POLL_MS);
+    }
   }
 
   /** Does nothing: PostgreSQL does this automatically. */

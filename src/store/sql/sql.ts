@@ -81,6 +81,8 @@ export interface Sql {
   watchOutage?(changed: (why: unknown) => void): void;
   /** See `Store.elect`. */
   elect(role: string): Promise<boolean>;
+  /** See `Store.exclusively`. */
+  exclusively<T>(key: string, work: () => Promise<T>): Promise<T>;
   /** Returns freed disk space, as far as the database can while running. */
   shrink(): Promise<void>;
   close(): Promise<void>;

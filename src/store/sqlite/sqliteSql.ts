@@ -128,6 +128,11 @@ export class SqliteSql implements Sql {
     return Promise.resolve(!this.#closed);
   }
 
+  /** A folder belongs to one server. */
+  exclusively<T>(_key: string, work: () => Promise<T>): Promise<T> {
+    return work();
+  }
+
   async shrink(): Promise<void> {
     // A few pages at a time, so that others do not wait long.
     for (let more = true; more && !this.#closed; ) {

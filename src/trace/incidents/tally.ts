@@ -29,6 +29,8 @@ const LOST_WORKERS = new Set([
 ]);
 /** What stops a batch until somebody acts: its text says what to do, and comes first. */
 const STOPPERS = new Set(['values_lost', 'objects_taken', 'installation']);
+/** What ends with what to do, too. */
+const ADVISERS = new Set([...STOPPERS, 'node_lost', 'pod_frozen']);
 const OTHERS = new Set([
   ...STOPPERS,
   'tampering',
@@ -229,9 +231,10 @@ export class IncidentTally {
       group,
       times: group.all,
       first: STOPPERS.has(group.newest.what),
+      max: ADVISERS.has(group.newest.what) ? MAX_ADVICE : MAX_TEXT,
     }));
     return lines(groups, 'other', {
-      text: ({ group, first }) => quoted(groupLine(group, group.all), first ? MAX_ADVICE : MAX_TEXT),
+      text: ({ group, max }) => quoted(groupLine(group, group.all), max),
       rest: (_more, events) => `${number(events, 'more event')} of other kinds`,
     });
   }

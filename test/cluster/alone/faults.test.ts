@@ -3,20 +3,23 @@
  * one line. Ends with a table of all faults. `ROLLOUT_TEST_AWAY_SECONDS`: how long the API server is away.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, it } from 'node:test';
+import { after, before, describe, it, type TestContext } from 'node:test';
 import { CoreV1Api, type V1Eviction } from '@kubernetes/client-node';
 import { z } from 'zod';
 import { modelOf } from '../../../src/kubernetes/access/objects.ts';
-import { batchLabels, labels, selector } from '../../../src/kubernetes/names.ts';
+import { batchLabels, batchName, labels, NAMES, selector } from '../../../src/kubernetes/names.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { type CuttingProxy, cuttingProxy } from '../../support/cuttingProxy.ts';
 import { shiftedClock } from '../../support/shiftedClock.ts';
 import { ofKind } from '../../support/testWorkspace.ts';
+import { watchedDemo } from '../../support/watchedDemo.ts';
 import { podsOf, steady } from '../support/batches.ts';
 import { ClusterBench, until } from '../support/clusterBench.ts';
 import { FaultTable } from '../support/faultTable.ts';
 import { cordon, giveUp, type Kit } from '../support/kit.ts';
 import { ModelServer } from '../support/modelServer.ts';
+import { podProcess } from '../support/podProcess.ts';
+import { commandsOf, incident, PrintedCommands } from '../support/printedCommands.ts';
 
 /** An image that no registry has. */
 const NOWHERE = 'localhost/rollout-studio-not-there:1';
@@ -115,8 +118,17 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
     );
   };
 
+  let commands: PrintedCommands | undefined;
+  const printed = (): PrintedCommands => (commands ??= new PrintedCommands(bench));
+  /** Skips a fault that only the kit’s cluster allows. */
+  const kitFor = (test: TestContext): Kit | undefined => {
+    const { kit } = bench.site;
+    if (kit === undefined) faults.skip(test, OTHER_CLUSTER);
+    return kit;
+  };
+
   // Each has its own batch, and mostly waits.
-  describe('of its pods', { concurrency: 4 }, () => {
+  describe('of its pods', { concurrency: 5 }, () => {
     it('a worker’s pod is deleted', (test) =>
       faults.of(test, async () => {
         const batch = await underWay('deleted', 16);
@@ -164,6 +176,28 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
           },
         };
       }));
+
+    it('the processes of a worker and of the tools of another one are killed', async (test) => {
+      if (kitFor(test) === undefined) return;
+      await faults.of(test, async () => {
+        const batch = await underWay('killed', 16);
+        const [first, second] = await bench.workers(batch);
+        assert.ok(first !== undefined && second !== undefined);
+        process.kill(podProcess(first, 'worker'), 'SIGKILL');
+        process.kill(podProcess(second, 'toolServer'), 'SIGKILL');
+        return {
+          batch,
+          attempts: 32,
+          report: {
+            what: 'pod_failed',
+            like: new RegExp(`^The worker of pod ${first.metadata.name} was killed on node \\S+ \\(SIGKILL\\)`),
+          },
+          also: [
+            { what: 'pod_failed', like: new RegExp(`^Pod ${second.metadata.name} ended .*: The tool server is gone`) },
+          ],
+        };
+      });
+    });
 
     // Where the kubelet ends all processes of a container together, the pod is killed. Otherwise only the process of
     // the module is, and its call fails.
@@ -219,7 +253,7 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
       }));
   });
 
-  describe('of what its pods need', { concurrency: 2 }, () => {
+  describe('of what its pods need', { concurrency: 3 }, () => {
     /** A batch whose pods are all on a node without the server. */
     let lonely: { readonly batch: string; readonly node: string; readonly kit: Kit } | undefined;
     before(async () => {
@@ -247,12 +281,10 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
       try {
         await faults.of(test, async () => {
           kit.loseNode(node);
-          const events = await reportOf(batch, 'node_lost');
-          assert.ok(
-            events.some((event) => event.kind === 'infra' && event.data.text.includes(`kubectl delete node`)),
-            'it says what to do',
-          );
-          await giveUp(bench.cluster, node, true); // one of the suggested remedies
+          await reportOf(batch, 'node_lost');
+          const [remove, taint] = commandsOf(await incident(bench, batch, /does not respond/));
+          assert.match(remove ?? '', new RegExp(`^kubectl .*delete node ${node}$`));
+          await printed().runAll(taint === undefined ? [] : [taint]); // the other remedy, which it printed
           return { batch, attempts: 16, report: { what: 'node_lost', like: /^Node \S+ does not respond\./ } };
         });
       } finally {
@@ -264,6 +296,52 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
             .parse(await bench.cluster.get('Node', node))
             .status.conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
         );
+      }
+    });
+
+    it('the process of a worker hangs for ever, and that of another one for longer than its lease', async (test) => {
+      if (kitFor(test) === undefined) return;
+      const model = await watchedDemo();
+      try {
+        await faults.of(test, async () => {
+          const gate = 'frozen';
+          model.shut(gate);
+          const files = steady(bench.site, { tasks: 6, steps: 2, pods: { count: 3 }, batch: { concurrency: 6 } });
+          const batch = await bench.workspace.launch('frozen', { ...files, endpoint: model.url, gate });
+          await bench.workspace.waitForRows(batch, (rows) => rows.every(({ state }) => state === 'running'));
+          const [forever, once] = await bench.workers(batch);
+          assert.ok(forever !== undefined && once !== undefined);
+          const other = podProcess(once, 'worker');
+          process.kill(podProcess(forever, 'worker'), 'SIGSTOP');
+          process.kill(other, 'SIGSTOP');
+          try {
+            await bench.workspace.waitForEvents(batch, (events) =>
+              ofKind(events, 'infra').some(
+                ({ data }) => data.what === 'worker_lost' && data.worker === once.metadata.name,
+              ),
+            );
+          } finally {
+            process.kill(other, 'SIGCONT');
+          }
+          await reportOf(batch, 'pod_frozen');
+          model.open(gate);
+          const rows = await bench.workspace.ended(batch);
+          assert.ok(
+            rows.every((row) => row.try === 1),
+            'every attempt continued from its record',
+          );
+          return {
+            batch,
+            attempts: 6,
+            report: {
+              what: 'pod_frozen',
+              like: new RegExp(`^Pod ${forever.metadata.name} did not respond .* so the server deleted it`),
+            },
+            also: [{ what: 'workers_back', like: /^1 worker lost the connection to the server and reconnected/ }],
+          };
+        });
+      } finally {
+        await model.close();
       }
     });
 
@@ -423,12 +501,54 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
       });
     });
 
-    it('the API server hangs, stops, and is restarted', async (test) => {
-      const { kit } = bench.site;
-      if (kit === undefined) {
-        faults.skip(test, OTHER_CLUSTER);
-        return;
+    it('kubelets and the API server are restarted while objects are deleted', async (test) => {
+      const kit = kitFor(test);
+      if (kit === undefined) return;
+      const model = await watchedDemo();
+      try {
+        await faults.of(test, async () => {
+          const gate = 'restarted';
+          model.shut(gate);
+          const files = steady(bench.site, { tasks: 4, steps: 2, batch: { concurrency: 4 } });
+          const batch = await bench.workspace.launch('restarted', { ...files, endpoint: model.url, gate });
+          await bench.workspace.waitForRows(batch, (rows) => rows.every(({ state }) => state === 'running'));
+          const following = follow(batch);
+          const [victim] = await bench.workers(batch);
+          const { nodes } = bench.site;
+          for (const node of nodes) kit.kubelet(node, 'kill');
+          try {
+            for (const kind of ['Secret', 'ConfigMap'] as const)
+              assert.ok(await bench.cluster.remove(kind, batchName(batch)));
+            for (const kind of ['Service', 'RoleBinding'] as const)
+              assert.ok(await bench.cluster.remove(kind, NAMES.server));
+            await bench.cluster.remove('Pod', victim?.metadata.name ?? '', { graceSeconds: 0 });
+            kit.process('kube-apiserver', 'kill');
+          } finally {
+            kit.process('kube-apiserver', 'start');
+            for (const node of nodes) kit.kubelet(node, 'start');
+          }
+          await reportOf(batch, 'installation');
+          const lacking = await incident(bench, batch, /The installation of the server lacks/);
+          await printed().runAll(commandsOf(lacking));
+          // Only now may the server create them.
+          await reportOf(batch, 'objects_lost');
+          model.open(gate);
+          await following;
+          return {
+            batch,
+            attempts: 4,
+            report: { what: 'installation', like: /lacks every right of its account \(Role or RoleBinding \S+\)/ },
+            also: [{ what: 'objects_lost', like: /^ConfigMap \S+ and Secret \S+ were deleted by someone else/ }],
+          };
+        });
+      } finally {
+        await model.close();
       }
+    });
+
+    it('the API server hangs, stops, and is restarted', async (test) => {
+      const kit = kitFor(test);
+      if (kit === undefined) return;
       await faults.of(test, async () => {
         // Eight of 16 at once, a second for each step: work for longer than the outage. After a long outage the cluster
         // takes all its nodes for silent at first: the batch must continue during that time.

@@ -20,6 +20,8 @@ export const TARGET = 'suite';
 const TOKEN = 'ROLLOUT_TEST_TOKEN';
 const PATIENCE_MS = 90_000;
 const POLL_MS = 200;
+/** An installation waits five minutes for its server. */
+const INSTALL_MS = 330_000;
 
 export class ClusterBench {
   readonly site: Site;
@@ -108,7 +110,12 @@ export class ClusterBench {
 
   /** Runs `rollout … --target` to its end. */
   rollout(...args: string[]): Promise<CommandResult> {
-    return this.#bench.run(args);
+    return this.#bench.run(args, { timeoutMs: INSTALL_MS });
+  }
+
+  /** The same with the command line of another version. */
+  rolloutBy(program: string, ...args: string[]): Promise<CommandResult> {
+    return this.#bench.run(args, { program, timeoutMs: INSTALL_MS });
   }
 
   /** The same in a folder, with additional environment variables. */
@@ -122,7 +129,7 @@ export class ClusterBench {
   }
 
   async #well(args: readonly string[]): Promise<CommandResult> {
-    const ran = await this.#bench.run(args);
+    const ran = await this.#bench.run(args, { timeoutMs: INSTALL_MS });
     assert.equal(ran.code, 0, `${ran.stdout}\n${ran.stderr}`);
     return ran;
   }

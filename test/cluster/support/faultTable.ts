@@ -13,7 +13,12 @@ export interface FaultyBatch {
   /** Tries that are lost with the broken part; none by default. */
   readonly lost?: number;
   /** The one line that reports it to the user. */
-  readonly report: { readonly what: string | RegExp; readonly like: RegExp };
+  readonly report: {
+    readonly what: string | RegExp;
+    readonly like: RegExp;
+    /** How often it happens, and so is reported; once by default. */
+    readonly times?: number;
+  };
   /** Further lines, e.g. about its end. */
   readonly also?: readonly { readonly what: string; readonly like: RegExp }[];
 }
@@ -78,13 +83,16 @@ export class FaultTable {
   }
 }
 
-function only(infra: readonly EventData['infra'][], { what, like }: FaultyBatch['report']): EventData['infra'] {
+function only(
+  infra: readonly EventData['infra'][],
+  { what, like, times = 1 }: FaultyBatch['report'],
+): EventData['infra'] {
   const isOf = (data: EventData['infra']): boolean =>
     typeof what === 'string' ? data.what === what : what.test(data.what);
   const found = infra.filter((data) => isOf(data) && like.test(data.text));
   const [line] = found;
   assert.ok(
-    line !== undefined && found.length === 1,
+    line !== undefined && found.length === times,
     `${found.length} lines of ${String(what)} like ${String(like)} ` +
       `among:\n${infra.map((data) => `${data.what}: ${data.text}`).join('\n')}`,
   );

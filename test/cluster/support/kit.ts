@@ -62,6 +62,11 @@ export class Kit {
     }
   }
 
+  /** Breaks or fixes what runs the pods of a node. The pods go on without it. */
+  kubelet(node: string, action: 'kill' | 'start'): void {
+    this.process(kubeletOf(node), action);
+  }
+
   findNode(node: string): void {
     this.process(kubeletOf(node), 'start');
   }

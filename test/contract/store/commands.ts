@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
 import { newId } from '../../../src/common/ids.ts';
 import type { NewCommand } from '../../../src/store/store.ts';
-import { newSession, openBatch } from '../../support/trajectories.ts';
+import { eventsOf, newSession, openBatch } from '../../support/trajectories.ts';
 import type { Subject } from './suite.ts';
 
 function command(batch: string, over: Partial<NewCommand> = {}): NewCommand {
@@ -26,6 +26,62 @@ export function commandTests(subject: Subject): void {
       assert.equal(await store.command('c-none'), undefined);
       await assert.rejects(store.finishCommand('c-none', null), (error) => StudioError.is(error, 'not_found'));
       await assert.rejects(store.putCommand(command('b-none')), (error) => StudioError.is(error, 'not_found'));
+    });
+
+    it('are recorded once, and what they write is written once, with their result', async () => {
+      const [store, other] = [subject.store(), subject.other()];
+      const { batch } = await openBatch(store, 1);
+      const put = command(batch, { verb: 'note' });
+      const control = { command: put.id, verb: put.verb, by: 'ada' };
+      await Promise.all([store.putCommand(put, control), other.putCommand(put, control)]);
+      await store.putCommand(put, control);
+      const note = { kind: 'note', data: { by: 'ada', text: 'once' } } as const;
+      const reply = (seq: number) => ({ seq });
+      const results = await Promise.all([store, other, store].map((each) => each.finishWith(put.id, note, reply)));
+      const events = await eventsOf(store, batch);
+      const notes = events.filter(({ kind }) => kind === 'note');
+      assert.equal(events.filter(({ kind }) => kind === 'control').length, 1);
+      assert.equal(notes.length, 1);
+      const [result] = results;
+      assert.deepEqual(results, [result, result, result]);
+      assert.deepEqual(result, { seq: notes[0]?.seq });
+      assert.deepEqual((await other.command(put.id))?.result, result);
+      await assert.rejects(store.finishWith('c-none', note, reply), (error) => StudioError.is(error, 'not_found'));
+    });
+
+    it('that fail to write have no result', async () => {
+      const store = subject.store();
+      const { batch } = await openBatch(store, 1);
+      const put = command(batch, { verb: 'label' });
+      await store.putCommand(put);
+      const data = { rollout: 'r-none', scorer: 'person:ada', value: 1, passed: true };
+      await assert.rejects(
+        store.finishWith(put.id, { kind: 'verdict', data }, (seq) => seq),
+        (error) => StudioError.is(error, 'not_found'),
+      );
+      assert.deepEqual(await store.command(put.id), put);
+    });
+
+    it('are carried out by one server at a time', async (test) => {
+      if (subject.kind === 'sqlite') {
+        test.skip('it has one server');
+        return;
+      }
+      const [store, other] = [subject.store(), subject.other()];
+      const key = newId('c');
+      let working = 0;
+      const work = async (): Promise<number> => {
+        const now = ++working;
+        await new Promise((resolve) => setImmediate(resolve));
+        working -= 1;
+        return now;
+      };
+      const all = [store, other, store, other, other].map((each) => each.exclusively(key, work));
+      assert.deepEqual(await Promise.all(all), [1, 1, 1, 1, 1]);
+      const failed = other.exclusively(key, () => Promise.reject(new Error('as expected')));
+      await assert.rejects(failed, /as expected/);
+      const inside = await store.exclusively(key, () => other.exclusively(newId('c'), work));
+      assert.equal(inside, 1, 'others are not held up');
     });
 
     it('reach the worker that holds the rollout, once', async () => {

@@ -4,7 +4,7 @@ import { StudioError } from '../../../src/common/errors.ts';
 import { newId } from '../../../src/common/ids.ts';
 import type { Lease, NewBatch, Store } from '../../../src/store/store.ts';
 import { TRACE_VERSION, type TraceEvent } from '../../../src/trace/schema.ts';
-import { endOf, eventsOf, finish, newBatch, newSession, openBatch } from '../../support/trajectories.ts';
+import { addVerdict, endOf, eventsOf, finish, newBatch, newSession, openBatch } from '../../support/trajectories.ts';
 import type { Subject } from './suite.ts';
 
 /** A sealed batch that scores all rollouts of another one again, and a session for it. */
@@ -178,11 +178,11 @@ export function rescoringTests(subject: Subject): void {
       const [lease] = await store.lease(session, 1);
       const { rollout } = lease!;
       const label = (passed: boolean, by: string): Promise<number> =>
-        store.addVerdict(batch, { rollout, scorer: `person:${by}`, by, value: passed ? 1 : 0, passed });
+        addVerdict(store, batch, { rollout, scorer: `person:${by}`, by, value: passed ? 1 : 0, passed });
       await assert.rejects(label(true, 'ada'), (error) => StudioError.is(error, 'conflict'));
       await finish(store, batch, lease!, { passed: false });
       await label(true, 'ada');
-      await subject.other().addVerdict(batch, { rollout, scorer: 'person:bo', by: 'bo', value: null, passed: null });
+      await addVerdict(subject.other(), batch, { rollout, scorer: 'person:bo', by: 'bo', value: null, passed: null });
       await label(false, 'ada');
       const { progress } = (await store.rollout(rollout))!.row;
       assert.deepEqual(
@@ -194,8 +194,9 @@ export function rescoringTests(subject: Subject): void {
       );
       assert.equal((await eventsOf(store, batch)).filter(({ kind }) => kind === 'score').length, 3);
       const another = await openBatch(store, 1, { attempts: 1 });
-      await assert.rejects(store.addVerdict(another.batch, { rollout, scorer: 'x', value: 1, passed: true }), (error) =>
-        StudioError.is(error, 'not_found'),
+      await assert.rejects(
+        addVerdict(store, another.batch, { rollout, scorer: 'x', value: 1, passed: true }),
+        (error) => StudioError.is(error, 'not_found'),
       );
     });
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type RetentionFile, retentionFile } from '../../../src/config/schema/retentionFile.ts';
 import type { NewBatch, Store } from '../../../src/store/store.ts';
-import { finish, newBatch, newSession, openBatch, shaOf, task } from '../../support/trajectories.ts';
+import { addVerdict, finish, newBatch, newSession, openBatch, shaOf, task } from '../../support/trajectories.ts';
 import type { Subject } from './suite.ts';
 
 async function ended(store: Store, over: Partial<NewBatch> = {}): Promise<{ batch: string; rollout: string }> {
@@ -51,7 +51,7 @@ export function retentionTests(subject: Subject): void {
     it('tell labeled and shared batches apart', async () => {
       const store = await subject.fresh();
       const labeled = await ended(store);
-      await store.addVerdict(labeled.batch, {
+      await addVerdict(store, labeled.batch, {
         ...{ rollout: labeled.rollout, scorer: 'person:ada', by: 'ada', value: 0, passed: false },
       });
       const shared = await ended(store, { by: 'bo', shared: ['ada'] });

@@ -124,6 +124,7 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
     removeSecrets: () => say('remove secrets'),
   } as unknown as BatchObjects;
   const host = {
+    attached: () => Promise.resolve({ files: 0, state: 0 }),
     log: () => undefined,
     recordInfra: (_batch: string, { what, text }: { what: string; text: string }) => say(`${what}: ${text}`),
     giveUp: (_batch: string, reason: string) => say(`give up: ${reason}`),

@@ -339,7 +339,10 @@ describe('PodWatch', () => {
       reports.filter((line) => line.includes('node_lost')),
       ['b1 node_lost ', 'b1 node_lost '],
     );
-    assert.match(lostNode(pod()).infra.text, /^Node n1 does not respond\..*kubectl delete node.*out-of-service/);
+    assert.match(
+      lostNode(pod()).infra.text,
+      /^Node n1 does not respond\..* kubectl delete node n1, .* kubectl taint node n1 \S+\/out-of-service=/,
+    );
   });
 
   it('does not take a node for lost whose worker responds, and reports it once that stops', async () => {

@@ -29,6 +29,7 @@ function countingSql(): { sql: Sql; readonly reads: number; readonly commits: nu
     write: (job) => ((counts.commits += 1), job(transaction)),
     watch: () => () => undefined,
     elect: () => Promise.resolve(true),
+    exclusively: (_key, work) => work(),
     shrink: () => Promise.resolve(),
     close: () => Promise.resolve(),
   };

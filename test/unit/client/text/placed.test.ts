@@ -20,6 +20,15 @@ describe('commands in messages', () => {
       "Remove it with kubectl --kubeconfig '/home/ada/my config' --context prod delete secret s -n rollouts",
     );
     assert.equal(
+      at('Check kubectl describe pods -l a=b. See kubectl logs deployment/d, kubectl get nodes, kubectl get pods -A.'),
+      [
+        'Check kubectl K -n rollouts describe pods -l a=b.',
+        'See kubectl K -n rollouts logs deployment/d, kubectl K get nodes, kubectl K get pods -A.',
+      ]
+        .join(' ')
+        .replaceAll('kubectl K', "kubectl --kubeconfig '/home/ada/my config' --context prod"),
+    );
+    assert.equal(
       placed('Run rollout resume b1 or kubectl get pods.', 'here', { url: 'https://r.test', token_env: 'T' }),
       'Run rollout resume --target here b1 or kubectl get pods.',
     );
