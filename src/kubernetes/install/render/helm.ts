@@ -31,7 +31,17 @@ const TEXTS = [
   ...['ingress.host', 'ingress.className', 'gateway.name', 'gateway.namespace', 'gateway.host', 'gateway.section'],
   ...['vllm.image', 'vllm.tokenSecret', 'vllm.apiKeySecret', 'vllm.s3Secret', 'vllm.cacheSize'],
   ...['pods.server.priority_class', 'pods.vllm.priority_class'],
+  'admissionPolicies',
 ];
+/** Values with few choices. */
+const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  pullPolicy: installOptions.shape.pullPolicy.unwrap().options,
+  admissionPolicies: installOptions.shape.admissionPolicies.unwrap().options,
+};
+/** Templates that a value can leave out. */
+const CONDITIONS: Readonly<Record<string, string>> = {
+  'admission.yaml': 'if ne .Values.admissionPolicies "none"',
+};
 /** Objects and lists that become a field of a pod as they are. */
 const WHOLES: Readonly<Record<string, Value['schema']>> = {
   'pods.server.node_selector': { type: 'object', additionalProperties: { type: 'string' } },
@@ -53,13 +63,10 @@ export function renderHelm({ options, archive, namespace }: Rendering): Map<stri
     [canonicalJson(marked)]: `include "${APP}.options" . | toJson`,
     [serverVersion(marked, sha)]: `include "${APP}.version" . | toJson`,
   });
-  const templates = [...partsOf(manifests(marked, archive, NAMESPACE))].map(
-    ([name, objects]) =>
-      [
-        `templates/${name}`,
-        `# ${MARK}\n${expressions.expand(documents(objects.map((object) => expressions.replaced(object))))}`,
-      ] as const,
-  );
+  const templates = [...partsOf(manifests(marked, archive, NAMESPACE))].map(([name, objects]) => {
+    const template = expressions.expand(documents(objects.map((object) => expressions.replaced(object))));
+    return [`templates/${name}`, `# ${MARK}\n${conditional(name, template)}`] as const;
+  });
   const chosen: JsonObject = {};
   for (const { path } of values) put(chosen, path, at(plain, path) ?? null);
   return new Map([
@@ -91,6 +98,12 @@ export function renderHelm({ options, archive, namespace }: Rendering): Map<stri
   ]);
 }
 
+/** Returns a template that a value may leave out. */
+function conditional(name: string, template: string): string {
+  const condition = CONDITIONS[name];
+  return condition === undefined ? template : `{{ ${condition} }}\n${template}{{ end }}\n`;
+}
+
 const CHART = {
   apiVersion: 'v2',
   name: APP,
@@ -114,7 +127,7 @@ function valuesOf(options: InstallOptions, plain: JsonObject): Value[] {
       value(
         name,
         markOf(name),
-        name === 'pullPolicy' ? { enum: installOptions.shape.pullPolicy.unwrap().options } : TEXT,
+        CHOICES[name] === undefined ? TEXT : { enum: CHOICES[name] },
       ),
     ),
     ...Object.entries(WHOLES).flatMap(([name, schema]) => value(name, markOf(name), schema)),

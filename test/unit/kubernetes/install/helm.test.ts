@@ -44,9 +44,12 @@ interface Scope {
   readonly parts: ReadonlyMap<string, string>;
 }
 
-/** Expands a template. */
+/** Expands a template, whose conditions are not nested. */
 function expand(text: string, scope: Scope): string {
-  return text.replaceAll(/\{\{-? (.*?) -?\}\}/g, (_, pipeline: string) => String(evaluate(pipeline, scope)));
+  const kept = text.replaceAll(/\{\{ if (.*?) \}\}([^]*?)\{\{ end \}\}/g, (_, pipeline: string, inner: string) =>
+    evaluate(pipeline, scope) === true ? inner : '',
+  );
+  return kept.replaceAll(/\{\{-? (.*?) -?\}\}/g, (_, pipeline: string) => String(evaluate(pipeline, scope)));
 }
 
 /** Evaluates functions joined by `|`. */
@@ -72,6 +75,8 @@ function apply([name = '', ...rest]: string[], last: unknown[], scope: Scope): u
       return Number(first);
     case 'include':
       return expand(scope.parts.get(String(first)) ?? assert.fail(String(first)), scope);
+    case 'ne':
+      return first !== given[1];
     case 'printf':
       return given.slice(1).join('');
     case 'sha256sum':
@@ -176,6 +181,14 @@ describe('a chart', () => {
     } as InstallInput;
     assert.deepEqual(objectsOf(chart(everything), 'other', values), installed(options, 'other'));
     assert.notDeepEqual(objectsOf(chart(everything), 'other'), installed(options, 'other'));
+  });
+
+  test('leaves the admission policies to others where its values say so, however it was rendered', () => {
+    const none: InstallInput = { admissionPolicies: 'none' };
+    assert.deepEqual(objectsOf(chart({}), 'team', { ...none }), installed(none, 'team'));
+    assert.deepEqual(objectsOf(chart(none), 'team'), installed(none, 'team'));
+    assert.deepEqual(objectsOf(chart(none), 'team', { admissionPolicies: 'install' }), installed({}, 'team'));
+    assert.doesNotMatch(Object.keys(installed(none, 'team')).join(), /Admission/);
   });
 
   test('refuses values that would have no effect', () => {
