@@ -23,6 +23,7 @@ interface Value {
 const NAMESPACE = 'namespace-of-the-release';
 const TEXT = { type: 'string', minLength: 1 };
 const COUNT = { type: 'integer', minimum: 1 };
+const SEVERAL = { ...COUNT, minimum: 2 };
 const PORT = { ...COUNT, maximum: 65_535 };
 
 /** Marks are unlikely texts and numbers that builders of objects take for values. */
@@ -117,7 +118,12 @@ const CHART = {
 function valuesOf(options: InstallOptions, plain: JsonObject): Value[] {
   const severalServers = parseStorage(options.storage).kind === 'postgres';
   const sharedCache = options.vllm !== undefined && parseStorage(options.vllm.cache).kind === 'pvc';
-  const fixed = [...(severalServers ? [] : ['replicas']), ...(sharedCache ? ['vllm.replicas'] : [])];
+  // A single server divides the GPU time of the model; with several, none does.
+  const dividesGpus = options.vllm !== undefined && options.replicas === 1;
+  const fixed = [
+    ...(severalServers && !dividesGpus ? [] : ['replicas']),
+    ...(sharedCache ? ['vllm.replicas'] : []),
+  ];
   const value = (name: string, mark: string | number, schema: Value['schema']): Value[] => {
     const path = name.split('.');
     return fixed.includes(name) || at(plain, path) === undefined ? [] : [{ path, mark, schema }];
@@ -132,7 +138,11 @@ function valuesOf(options: InstallOptions, plain: JsonObject): Value[] {
     ),
     ...Object.entries(WHOLES).flatMap(([name, schema]) => value(name, markOf(name), schema)),
     ...[...PORTS, ...COUNTS].flatMap((name, index) =>
-      value(name, FIRST_NUMBER + index, PORTS.includes(name) ? PORT : COUNT),
+      value(
+        name,
+        FIRST_NUMBER + index,
+        PORTS.includes(name) ? PORT : name === 'replicas' && options.vllm !== undefined ? SEVERAL : COUNT,
+      ),
     ),
   ];
 }
