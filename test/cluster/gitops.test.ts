@@ -106,7 +106,11 @@ describe('an installation by kubectl', { timeout: 10 * 60_000 }, () => {
       const objects = new Map(
         [...rendered, ...accessRoles(bench.namespace), ...bindings].map((object) => [JSON.stringify(object), object]),
       );
-      for (const kind of kinds) assert.ok([...objects.values()].some((object) => object.kind === kind), kind);
+      for (const kind of kinds)
+        assert.ok(
+          [...objects.values()].some((object) => object.kind === kind),
+          kind,
+        );
       const ran = kubectlWith(
         ['apply', '--server-side', '--validate=strict', '--dry-run=server', '-f', '-'],
         documents([...objects.values()]),

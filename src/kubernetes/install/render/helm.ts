@@ -120,22 +120,13 @@ function valuesOf(options: InstallOptions, plain: JsonObject): Value[] {
   const sharedCache = options.vllm !== undefined && parseStorage(options.vllm.cache).kind === 'pvc';
   // A single server divides the GPU time of the model; with several, none does.
   const dividesGpus = options.vllm !== undefined && options.replicas === 1;
-  const fixed = [
-    ...(severalServers && !dividesGpus ? [] : ['replicas']),
-    ...(sharedCache ? ['vllm.replicas'] : []),
-  ];
+  const fixed = [...(severalServers && !dividesGpus ? [] : ['replicas']), ...(sharedCache ? ['vllm.replicas'] : [])];
   const value = (name: string, mark: string | number, schema: Value['schema']): Value[] => {
     const path = name.split('.');
     return fixed.includes(name) || at(plain, path) === undefined ? [] : [{ path, mark, schema }];
   };
   return [
-    ...TEXTS.flatMap((name) =>
-      value(
-        name,
-        markOf(name),
-        CHOICES[name] === undefined ? TEXT : { enum: CHOICES[name] },
-      ),
-    ),
+    ...TEXTS.flatMap((name) => value(name, markOf(name), CHOICES[name] === undefined ? TEXT : { enum: CHOICES[name] })),
     ...Object.entries(WHOLES).flatMap(([name, schema]) => value(name, markOf(name), schema)),
     ...[...PORTS, ...COUNTS].flatMap((name, index) =>
       value(

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findServerPod, serverTokens } from '../../../../src/client/targets/serverPod.ts';
+import type { TargetFinding } from '../../../../src/client/targets/status/finding.ts';
 import {
   gpusFinding,
   nodesFinding,
@@ -8,7 +9,6 @@ import {
   quantity,
   quotaFinding,
 } from '../../../../src/client/targets/status/resources.ts';
-import type { TargetFinding } from '../../../../src/client/targets/status/finding.ts';
 import { admissionFinding } from '../../../../src/client/targets/status/security.ts';
 import { targetStatus } from '../../../../src/client/targets/targetStatus.ts';
 import { StudioError } from '../../../../src/common/errors.ts';

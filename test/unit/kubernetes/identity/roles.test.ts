@@ -27,7 +27,16 @@ describe('roles of users', () => {
       { kind: 'ServiceAccount', namespace: 'other', name: 'ci' },
     ]);
     assert.deepEqual(subjectOf('serviceaccount=other:ci:user'), subjectOf('serviceaccount=other/ci:user'));
-    for (const wrong of ['serviceaccount=A:user', 'serviceaccount=a/b/c:user', 'alice:user', 'user=alice', 'user=:user', 'user=alice:owner', 'robot=alice:user', ''])
+    for (const wrong of [
+      'serviceaccount=A:user',
+      'serviceaccount=a/b/c:user',
+      'alice:user',
+      'user=alice',
+      'user=:user',
+      'user=alice:owner',
+      'robot=alice:user',
+      '',
+    ])
       assert.throws(
         () => parseBinding(wrong, 'rollouts'),
         (error) => StudioError.is(error, 'usage'),
