@@ -4,8 +4,8 @@
  */
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
-import { once } from 'node:events';
 import { isIP } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import tls from 'node:tls';
 import { ProxyRules, plainHost } from './proxyRules.ts';
 
@@ -48,13 +48,13 @@ export function proxyFor(url: URL): URL | undefined {
  * Returns the proxy for a connection, if any. Services of a cluster have short names, such as `collector` or
  * `collector.observability`, which no proxy knows: inside a cluster, their addresses decide.
  */
-export async function proxyTo(url: URL, signal: AbortSignal): Promise<URL | undefined> {
+export async function proxyTo(url: URL, addressesOf: AddressesOf = lookupAll): Promise<URL | undefined> {
   const proxy = proxyFor(url);
   const host = plainHost(url);
   const isShort =
     process.env['KUBERNETES_SERVICE_HOST'] !== undefined && isIP(host) === 0 && host.split('.').length < 3;
   if (proxy === undefined || !isShort) return proxy;
-  const addresses = await Promise.race([lookup(host, { all: true }).catch(() => []), aborted(signal)]);
+  const addresses = await addressesOf(host);
   const isExcepted = ({ address, family }: LookupAddress): boolean => {
     const at = new URL(url);
     at.hostname = family === 6 ? `[${address}]` : address;
@@ -63,10 +63,13 @@ export async function proxyTo(url: URL, signal: AbortSignal): Promise<URL | unde
   return addresses.length > 0 && addresses.every(isExcepted) ? undefined : proxy;
 }
 
-/** Nothing is known about a name that nobody answers for in time. */
-async function aborted(signal: AbortSignal): Promise<LookupAddress[]> {
-  if (!signal.aborted) await once(signal, 'abort');
-  return [];
+type AddressesOf = (host: string) => Promise<readonly LookupAddress[]>;
+const LOOKUP_MS = 3_000;
+
+/** Nothing is known about a name that does not exist, or that nobody answers for in time. */
+async function lookupAll(host: string): Promise<LookupAddress[]> {
+  const found = lookup(host, { all: true }).catch(() => []);
+  return await Promise.race([found, delay(LOOKUP_MS, [], { ref: false })]);
 }
 
 function currentRules(): ProxyRules {

@@ -38,7 +38,7 @@ async function open({ hostname, protocol, port, servername }: Destination, timeo
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const number = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
   const signal = AbortSignal.timeout(timeoutMs);
-  const proxy = await proxyTo(url, signal);
+  const proxy = await proxyTo(url);
   let socket: Socket | undefined;
   try {
     if (proxy !== undefined) socket = await openTunnel({ proxy, host, port: number, timeoutMs });

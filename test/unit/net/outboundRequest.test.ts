@@ -10,7 +10,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, it } from 'node:test';
-import { setOutbound } from '../../../src/net/outbound.ts';
+import { proxyTo, setOutbound } from '../../../src/net/outbound.ts';
 import { outboundRequest } from '../../../src/net/outboundRequest.ts';
 import type { BatchRow } from '../../../src/protocol/client.ts';
 import { notifyEnd } from '../../../src/server/batches/notify.ts';
@@ -103,6 +103,27 @@ describe('requests to addresses of users', () => {
     const request = outboundRequest('http://other.example.invalid/', { method: 'GET', signal });
     await assert.rejects(request, /The proxy 127\.0\.0\.1:\d+ requires a user name and a password/);
   });
+});
+
+it('services of the cluster are reached directly by their short names', async () => {
+  setOutbound({ proxy: 'http://proxy.example.org:3128', noProxy: ['10.0.0.0/8', 'fd00::/8'] });
+  process.env['KUBERNETES_SERVICE_HOST'] = '10.0.0.1';
+  try {
+    const direct = async (url: string, ...addresses: string[]): Promise<boolean> =>
+      (await proxyTo(new URL(url), () =>
+        Promise.resolve(addresses.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }))),
+      )) === undefined;
+    assert.equal(await direct('http://collector.observability:4318/', '10.1.2.3'), true);
+    assert.equal(await direct('https://trainer/', '10.1.2.3', 'fd00::1'), true);
+    assert.equal(await direct('http://example.org/', '10.1.2.3', '93.184.216.34'), false);
+    assert.equal(await direct('http://nobody/'), false, 'a name that does not exist');
+    assert.equal(await direct('http://a.example.org/', '10.1.2.3'), false, 'a long name, which a proxy may know');
+    delete process.env['KUBERNETES_SERVICE_HOST'];
+    assert.equal(await direct('http://trainer/', '10.1.2.3'), false, 'outside of a cluster');
+  } finally {
+    delete process.env['KUBERNETES_SERVICE_HOST'];
+    setOutbound({});
+  }
 });
 
 it('a program with a proxy and authorities in its environment reaches a TLS server of that authority', async () => {
