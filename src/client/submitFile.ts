@@ -15,7 +15,7 @@ import type { GroupSection } from '../config/schema/groupSection.ts';
 import { SANDBOX_MODES, type SandboxMode } from '../config/schema/sandboxSection.ts';
 import { hasErrors, type Problem, problemsError } from '../config/source/problem.ts';
 import { type Submission, sourcesOf, toolsOf } from '../config/submission.ts';
-import { fileTasks } from '../config/submit/blobs.ts';
+import { fileTasks } from '../config/submit/fileTasks.ts';
 import { scenariosOf } from '../config/submit/scenarios.ts';
 import { type BuiltSubmission, buildSubmission, type SubmitPorts } from '../config/submit.ts';
 import type { Api } from '../protocol/api.ts';

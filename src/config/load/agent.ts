@@ -3,6 +3,7 @@
 import { type AgentFile, agentFile } from '../schema/agentFile.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
 import { checkModel } from './model.ts';
+import { checkPattern } from './pattern.ts';
 import type { Mention, PromptText, Reading } from './reading.ts';
 import { type LoadedTeam, readTeam, worksItself } from './team.ts';
 import { checkTools } from './tools.ts';
@@ -113,23 +114,6 @@ function checkAnswer(reading: Reading, parsed: ParsedFile, answer: AgentFile['an
     });
   }
   if (answer.regex !== undefined) checkPattern(reading, parsed, ['answer', 'regex'], answer.regex, '');
-}
-
-/** Reports a pattern that is not a JavaScript regular expression. */
-export function checkPattern(reading: Reading, parsed: ParsedFile, at: Path, pattern: string, flags: string): void {
-  try {
-    new RegExp(pattern, flags);
-  } catch (thrown) {
-    const reason = thrown instanceof Error ? thrown.message : String(thrown);
-    const what = reason.replace(/^Invalid regular expression: /, '').replace(/^\/.*\/\w*: /s, '');
-    reading.report(parsed, at, {
-      code: 'value',
-      message: `invalid regular expression: ${what.charAt(0).toLowerCase()}${what.slice(1)}`,
-      hint:
-        'Escape special characters with a backslash, and put the pattern in single quotes so that YAML keeps the ' +
-        'backslashes.',
-    });
-  }
 }
 
 function checkLimits(reading: Reading, parsed: ParsedFile, value: Partial<AgentFile>): void {

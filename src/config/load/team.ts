@@ -5,7 +5,8 @@ import type { AgentFile } from '../schema/agentFile.ts';
 import { type MemberSection, memberSection, type TeamSection } from '../schema/teamSection.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
 import { closest } from '../source/suggest.ts';
-import { type AgentParts, checkPattern, type LoadedAgent } from './agent.ts';
+import type { AgentParts, LoadedAgent } from './agent.ts';
+import { checkPattern } from './pattern.ts';
 import type { Mention, Reading } from './reading.ts';
 
 export interface LoadedMember extends Omit<MemberSection, 'agent' | 'name'> {

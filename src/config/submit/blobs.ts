@@ -3,13 +3,12 @@ import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import type { ConversationMessage, TaskRecord } from '../../trace/task.ts';
 import type { FileTask } from '../dataset/columns.ts';
-import { readTasks } from '../dataset/dataset.ts';
 import type { Files } from '../files.ts';
 import { codeWorldIn, type LoadedCodeWorld } from '../load/world.ts';
 import type { LoadedBatch } from '../load.ts';
-import { type Problem, problemsError } from '../source/problem.ts';
 import type { SubmittedModule } from '../submission.ts';
 import type { BuiltSubmission, SubmitPorts } from '../submit.ts';
+import { fileTasks } from './fileTasks.ts';
 import { scenarioOf } from './scenarios.ts';
 
 /** A bundled module, as created by `tools/bundle.ts`. */
@@ -143,15 +142,4 @@ function conversationBlob(messages: readonly ConversationMessage[]): SubmissionB
 function conversationRef(messages: readonly ConversationMessage[]): NonNullable<TaskRecord['messages']> {
   const { sha, bytes } = conversationBlob(messages);
   return { sha, bytes: bytes.length, count: messages.length };
-}
-
-/**
- * Reads the tasks of a batch, without the records that its format leaves out. Throws StudioError `config` for an
- * invalid one.
- */
-export async function* fileTasks(loaded: LoadedBatch, files: Files): AsyncGenerator<FileTask> {
-  const stop = (problem: Problem): void => {
-    if (problem.severity === 'error') throw problemsError([problem], loaded.root);
-  };
-  for await (const { task } of readTasks(files, loaded.dataset.spec, stop)) yield task;
 }

@@ -8,7 +8,8 @@ import type { Problem } from '../source/problem.ts';
 import { type SubmittedScenario, TEMPLATE_TIME } from '../submission/world.ts';
 import type { SubmittedCodeWorld } from '../submission.ts';
 import type { SubmitPorts } from '../submit.ts';
-import { fileTasks, type SubmissionBlob } from './blobs.ts';
+import type { SubmissionBlob } from './blobs.ts';
+import { fileTasks } from './fileTasks.ts';
 
 /** A scenario, read from its published files. */
 export interface ScenarioFiles {

@@ -2,7 +2,7 @@ import type { TaskRecord } from '../../trace/task.ts';
 import type { Files } from '../files.ts';
 import type { LoadedCodeWorld } from '../load/world.ts';
 import type { LoadedBatch } from '../load.ts';
-import { fileTasks } from './blobs.ts';
+import { fileTasks } from './fileTasks.ts';
 import { scenarioOf, scenariosOf } from './scenarios.ts';
 
 /** The tasks for which a world is sent. */

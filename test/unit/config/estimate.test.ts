@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { estimateText } from '../../../src/client/text/estimateText.ts';
 import { type Estimate, UsageEstimate } from '../../../src/config/estimate.ts';
 import { loadBatch } from '../../../src/config/load.ts';
-import { fileTasks } from '../../../src/config/submit/blobs.ts';
+import { fileTasks } from '../../../src/config/submit/fileTasks.ts';
 import { attemptChoices } from '../../../src/host/launch/plan.ts';
 import { memoryFiles } from '../../support/memoryFiles.ts';
 
