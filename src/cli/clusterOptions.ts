@@ -76,6 +76,13 @@ export const INSTALL_OPTIONS = {
     text: 'who may reach the server besides workers, such as a gateway or Prometheus; in the same form; repeatable',
   },
   ...OUTSIDE_OPTIONS,
+  'admission-policies': {
+    type: 'string',
+    value: 'WHO',
+    text:
+      'install, or none where others own the admission policies of the cluster: those that confine the server are then ' +
+      'neither created nor removed (install)',
+  },
   'pod-security': {
     type: 'string',
     value: 'LEVEL',
@@ -208,6 +215,7 @@ export async function readInstallOptions(
         otlp: textOption(commandLine, 'otlp'),
         allowEgress: networks('allow-egress'),
         allowIngress: networks('allow-ingress'),
+        admissionPolicies: textOption(commandLine, 'admission-policies') as InstallInput['admissionPolicies'],
         podSecurity: textOption(commandLine, 'pod-security') as InstallInput['podSecurity'],
         pods,
         shares,

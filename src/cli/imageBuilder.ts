@@ -11,15 +11,39 @@ import type { Context } from './context.ts';
 export const BUILDERS = ['docker', 'podman', 'buildah', 'nerdctl'] as const;
 const LAST_LINES = 3;
 
-/** Returns the path of a program that builds images, or undefined. */
-export function findBuilder(env: Readonly<Record<string, string | undefined>>): string | undefined {
-  return findProgram(BUILDERS, env);
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Returns the path of a program that builds images, or undefined. Docker and nerdctl are often there without an engine
+ * that answers; the next program counts then.
+ */
+export async function findBuilder(env: Environment, signal: AbortSignal): Promise<string | undefined> {
+  const found = BUILDERS.flatMap((name) => findProgram([name], env) ?? []);
+  for (const builder of found) {
+    if (!NEED_ENGINE.has(path.basename(builder, '.exe')) || (await hasEngine(builder, env, signal))) return builder;
+  }
+  // Its own error says what is missing.
+  return found[0];
 }
 
-/** Returns the name of that program, or undefined. */
-export function builderName(env: Readonly<Record<string, string | undefined>>): string | undefined {
-  const found = findBuilder(env);
-  return found === undefined ? undefined : path.basename(found, '.exe');
+/** Returns the name of a builder by its path. */
+export function builderName(builder: string | undefined): string | undefined {
+  return builder === undefined ? undefined : path.basename(builder, '.exe');
+}
+
+const NEED_ENGINE: ReadonlySet<string> = new Set(['docker', 'nerdctl']);
+const ENGINE_MS = 10_000;
+
+async function hasEngine(builder: string, env: Environment, signal: AbortSignal): Promise<boolean> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(ENGINE_MS)]);
+  const child = spawn(builder, ['version'], { stdio: 'ignore', env, signal: limit });
+  try {
+    const [code] = (await once(child, 'close')) as [number | null];
+    return code === 0;
+  } catch {
+    signal.throwIfAborted();
+    return false;
+  }
 }
 
 /**

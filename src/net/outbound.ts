@@ -2,8 +2,12 @@
  * How this process reaches servers outside: through which proxies, and which authorities it trusts. Programs read the
  * environment; the extension also has the settings of VS Code.
  */
+import type { LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
+import { isIP } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import tls from 'node:tls';
-import { ProxyRules } from './proxyRules.ts';
+import { ProxyRules, plainHost } from './proxyRules.ts';
 
 export interface OutboundSettings {
   /** Instead of the proxies in the environment. */
@@ -38,6 +42,34 @@ export function anyProxy(): boolean {
 export function proxyFor(url: URL): URL | undefined {
   if (current.direct === true) return undefined;
   return currentRules().for(url);
+}
+
+/**
+ * Returns the proxy for a connection, if any. Services of a cluster have short names, such as `collector` or
+ * `collector.observability`, which no proxy knows: inside a cluster, their addresses decide.
+ */
+export async function proxyTo(url: URL, addressesOf: AddressesOf = lookupAll): Promise<URL | undefined> {
+  const proxy = proxyFor(url);
+  const host = plainHost(url);
+  const isShort =
+    process.env['KUBERNETES_SERVICE_HOST'] !== undefined && isIP(host) === 0 && host.split('.').length < 3;
+  if (proxy === undefined || !isShort) return proxy;
+  const addresses = await addressesOf(host);
+  const isExcepted = ({ address, family }: LookupAddress): boolean => {
+    const at = new URL(url);
+    at.hostname = family === 6 ? `[${address}]` : address;
+    return proxyFor(at) === undefined;
+  };
+  return addresses.length > 0 && addresses.every(isExcepted) ? undefined : proxy;
+}
+
+type AddressesOf = (host: string) => Promise<readonly LookupAddress[]>;
+const LOOKUP_MS = 3_000;
+
+/** Nothing is known about a name that does not exist, or that nobody answers for in time. */
+async function lookupAll(host: string): Promise<LookupAddress[]> {
+  const found = lookup(host, { all: true }).catch(() => []);
+  return await Promise.race([found, delay(LOOKUP_MS, [], { ref: false })]);
 }
 
 function currentRules(): ProxyRules {

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import net, { isIP, type Socket } from 'node:net';
 import tls from 'node:tls';
-import { anyProxy, proxyFor } from './outbound.ts';
+import { anyProxy, isStrict, proxyTo, trustedContext } from './outbound.ts';
 import { openTunnel } from './tunnel.ts';
 
 interface Destination {
@@ -16,7 +16,11 @@ type Connected = (...result: [null, Socket] | [Error, null]) => void;
 
 /** Returns what an Agent takes as `connect`: undici's own way, unless this process has proxies. */
 export function connectOptions(timeoutMs: number): { timeout: number } | ((to: Destination, done: Connected) => void) {
-  if (!anyProxy()) return { timeout: timeoutMs };
+  return anyProxy() ? outboundConnect(timeoutMs) : { timeout: timeoutMs };
+}
+
+/** The same, whatever is configured when a connection is opened; it also trusts what the operating system trusts. */
+export function outboundConnect(timeoutMs: number): (to: Destination, done: Connected) => void {
   return (to, done) => {
     open(to, timeoutMs).then(
       (socket) => done(null, socket),
@@ -33,8 +37,8 @@ async function open({ hostname, protocol, port, servername }: Destination, timeo
   if (port !== '') url.port = port;
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const number = url.port === '' ? (isSecure ? 443 : 80) : Number(url.port);
-  const proxy = proxyFor(url);
   const signal = AbortSignal.timeout(timeoutMs);
+  const proxy = await proxyTo(url);
   let socket: Socket | undefined;
   try {
     if (proxy !== undefined) socket = await openTunnel({ proxy, host, port: number, timeoutMs });
@@ -44,9 +48,12 @@ async function open({ hostname, protocol, port, servername }: Destination, timeo
     }
     if (!isSecure) return socket;
     const name = servername ?? (isIP(host) === 0 ? host : undefined);
+    const secureContext = trustedContext(); // undefined as long as it is not needed
     const secured = tls.connect({
       socket,
       host,
+      ...(secureContext === undefined ? {} : { secureContext }),
+      ...(isStrict() ? {} : { rejectUnauthorized: false }),
       ALPNProtocols: ['http/1.1'],
       ...(name === undefined || name === '' ? {} : { servername: name }),
     });

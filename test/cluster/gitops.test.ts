@@ -1,13 +1,18 @@
 /** An installation by other tools: kubectl applies what `render` writes, and prunes it. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { parseAllDocuments } from 'yaml';
+import { parseAllDocuments, stringify } from 'yaml';
 import type { KubeObject } from '../../src/kubernetes/access/objects.ts';
+import { accessRoles, parseBinding, roleBinding } from '../../src/kubernetes/identity/roles.ts';
+import { resolveOptions } from '../../src/kubernetes/install/options.ts';
+import { documents, renderManifests } from '../../src/kubernetes/install/render/render.ts';
 import { batchLabels, NAMES, selector } from '../../src/kubernetes/names.ts';
 import { newAuthoritySecret } from '../../src/kubernetes/tls/authority.ts';
 import { newAuthority, validFor } from '../../src/kubernetes/tls/certificate.ts';
+import { INSTALLATIONS } from '../support/installations.ts';
 import { steady } from './support/batches.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
 
@@ -42,18 +47,25 @@ describe('an installation by kubectl', { timeout: 10 * 60_000 }, () => {
   let bench: ClusterBench;
   before(async () => {
     bench = await ClusterBench.open('gitops');
-    await bench.cluster.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: bench.namespace } });
+    // kubectl prints what the level `restricted` would refuse.
+    const labels = { 'pod-security.kubernetes.io/warn': 'restricted' };
+    await bench.cluster.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: bench.namespace, labels } });
   });
   after(() => bench.close());
 
   function kubectl(...args: string[]): string {
+    return kubectlWith(args).stdout;
+  }
+
+  function kubectlWith(args: readonly string[], input?: string): { readonly stdout: string; readonly stderr: string } {
     const { kit, kubeconfig } = bench.site;
     const done = spawnSync(kit?.kubectl ?? 'kubectl', ['--kubeconfig', kubeconfig, ...args], {
       encoding: 'utf8',
       maxBuffer: 1 << 26,
+      ...(input === undefined ? {} : { input }),
     });
     assert.equal(done.status, 0, `kubectl ${args.join(' ')}: ${done.stderr}`);
-    return done.stdout;
+    return done;
   }
 
   async function rollout(...args: string[]): Promise<string> {
@@ -73,6 +85,47 @@ describe('an installation by kubectl', { timeout: 10 * 60_000 }, () => {
       },
       START_MS,
     );
+
+  it('is accepted by the API server in every form, and by the level restricted but for folders of nodes', () => {
+    const kinds = new Set(KINDS_OF_OTHERS.map(({ spec }) => spec.names.kind));
+    const existing = kubectl('get', 'crds', '-o', 'name');
+    const missing = KINDS_OF_OTHERS.filter(({ metadata }) => !existing.includes(metadata.name));
+    const crds = missing.map((crd) => stringify(crd)).join('---\n');
+    try {
+      if (missing.length > 0) {
+        kubectlWith(['apply', '-f', '-'], crds);
+        kubectlWith(['wait', '--for=condition=Established', '--timeout=60s', '-f', '-'], crds);
+      }
+      const archive = { sha: 'a'.repeat(64), packed: randomBytes(1000) };
+      const rendered = Object.values(INSTALLATIONS).flatMap((input) =>
+        objectsIn(renderManifests({ options: resolveOptions(input), archive, namespace: bench.namespace })),
+      );
+      const bindings = ['user=alice:user', 'group=research:viewer', 'serviceaccount=ci/runner:admin'].map((text) =>
+        roleBinding(parseBinding(text, bench.namespace), bench.namespace),
+      );
+      const objects = new Map(
+        [...rendered, ...accessRoles(bench.namespace), ...bindings].map((object) => [JSON.stringify(object), object]),
+      );
+      for (const kind of kinds)
+        assert.ok(
+          [...objects.values()].some((object) => object.kind === kind),
+          kind,
+        );
+      const ran = kubectlWith(
+        ['apply', '--server-side', '--validate=strict', '--dry-run=server', '-f', '-'],
+        documents([...objects.values()]),
+      );
+      assert.equal(ran.stdout.trim().split('\n').length, objects.size);
+      const warnings = ran.stderr.split('\n').filter((line) => line.startsWith('Warning: '));
+      assert.deepEqual(
+        warnings.filter((line) => !/restricted volume type "hostPath"/.test(line)),
+        [],
+      );
+      assert.ok(warnings.length > 0, 'the namespace warns');
+    } finally {
+      if (missing.length > 0) kubectlWith(['delete', '--ignore-not-found', '-f', '-'], crds);
+    }
+  });
 
   it('has the objects of install, however they are rendered', async () => {
     bench.workspace.write('pods.yaml', PODS);
@@ -174,7 +227,38 @@ describe('an installation by kubectl', { timeout: 10 * 60_000 }, () => {
   });
 });
 
+function objectsIn(text: string): KubeObject[] {
+  return parseAllDocuments(text).map((document) => document.toJS() as KubeObject);
+}
+
+/** Kinds of Gateway API and KEDA, which the kit has not. These take any fields: only the names are checked. */
+const KINDS_OF_OTHERS = (
+  [
+    ['gateway.networking.k8s.io', 'v1', 'HTTPRoute', 'httproutes'],
+    ['gateway.networking.k8s.io', 'v1', 'BackendTLSPolicy', 'backendtlspolicies'],
+    ['keda.sh', 'v1alpha1', 'ScaledObject', 'scaledobjects'],
+  ] as const
+).map(([group, name, kind, plural]) => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: {
+    name: `${plural}.${group}`,
+    annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
+  },
+  spec: {
+    group,
+    scope: 'Namespaced',
+    names: { kind, plural },
+    versions: [
+      {
+        ...{ name, served: true, storage: true },
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+}));
+
 function byName(text: string): Record<string, KubeObject> {
-  const objects = parseAllDocuments(text).map((document) => document.toJS() as KubeObject);
+  const objects = objectsIn(text);
   return Object.fromEntries(objects.map((object) => [`${object.kind} ${object.metadata.name}`, object]));
 }

@@ -83,19 +83,24 @@ export function parseBinding(text: string, namespace: string): Binding {
   const name = rest.join('=');
   const role = text.slice(at + 1);
   const known = KINDS_OF_SUBJECTS.find((one) => one === kind);
-  if (known === undefined || name === '' || !isRole(role))
+  // kubectl writes NAMESPACE:NAME.
+  const [first = '', second, ...third] = name.split(/[/:]/);
+  const isAccount = third.length === 0 && [first, second ?? 'one'].every((part) => ACCOUNT_NAME.test(part));
+  if (known === undefined || name === '' || !isRole(role) || (known === 'serviceaccount' && !isAccount))
     throw new StudioError('usage', `--bind ${text} does not name who gets which role.`, {
       hint:
         `For example: --bind user=alice:user, --bind group=research:viewer, or --bind serviceaccount=${namespace}/ci:` +
         `user. The roles: ${Object.keys(ACCESS_ROLES).join(', ')}.`,
     });
   if (known !== 'serviceaccount') return { role, subject: { kind: known === 'user' ? 'User' : 'Group', name } };
-  const [first = '', second] = name.split('/');
   return {
     role,
     subject: { kind: 'ServiceAccount', namespace: second === undefined ? namespace : first, name: second ?? first },
   };
 }
+
+/** Namespaces and accounts: the API server refuses others. */
+const ACCOUNT_NAME = /^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/;
 
 function isRole(text: string): text is AccessRole {
   return Object.hasOwn(ACCESS_ROLES, text);

@@ -29,6 +29,8 @@ const allowed = z.string().superRefine((text, context) => {
 const secretName = z.string().regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'a name of a Secret');
 /** The stock image, which the programs are unpacked in, or added to. */
 export const DEFAULT_IMAGE = 'node:24-slim';
+/** Who creates the admission policies: the installation, or whoever owns those of the cluster. */
+const ADMISSION_POLICIES = ['install', 'none'] as const;
 const oneOrMore = z.number().int().min(1);
 
 /** A model that vLLM serves next to the server. */
@@ -117,6 +119,8 @@ export const installOptions = z.object({
   /** The proxy in front of the server that says who users are. */
   identity: identityOptions.optional(),
   ...outboundOptions,
+  /** Whether the admission policies that confine the server's account are part of it, or left to others. */
+  admissionPolicies: z.enum(ADMISSION_POLICIES, 'expected install or none').default('install'),
   /** Pod security level of a namespace that install creates. Default: the strictest that the storage allows. */
   podSecurity: z.enum(POD_SECURITY_LEVELS).optional(),
   /** Settings of the pods of server, workers, and vLLM, as in their file (`config/schema/placement.ts`). */

@@ -68,7 +68,8 @@ export async function uninstall(cluster: Cluster, call: UninstallCall, notice: I
   let any = false;
   for (const kinds of call.deleteData ? [...STEPS, [DATA]] : STEPS)
     any = (await removeAll(cluster, kinds, keep, call.signal, notice)) || any;
-  any = (await removeFromCluster(cluster, call.signal, notice)) || any;
+  const ownPolicies = options?.admissionPolicies !== 'none';
+  any = (await removeFromCluster(cluster, { ownPolicies, signal: call.signal }, notice)) || any;
   const kept = await ownObjects(cluster, DATA, call.signal);
   for (const { metadata } of kept) {
     notice.change({ kind: DATA, name: metadata.name, change: 'stays' });
@@ -81,9 +82,16 @@ export async function uninstall(cluster: Cluster, call: UninstallCall, notice: I
   return (await removeNamespace(cluster, call.signal, notice)) || any;
 }
 
-/** Removes what belongs to the cluster: admission policies and bindings. Those of other namespaces stay. */
-async function removeFromCluster(cluster: Cluster, signal: AbortSignal, notice: InstallNotice): Promise<boolean> {
-  const policies = Object.values(admissionNames(cluster.namespace));
+/**
+ * Removes what belongs to the cluster: admission policies, unless others own them, and bindings. Those of other
+ * namespaces stay.
+ */
+async function removeFromCluster(
+  cluster: Cluster,
+  { ownPolicies, signal }: { readonly ownPolicies: boolean; readonly signal: AbortSignal },
+  notice: InstallNotice,
+): Promise<boolean> {
+  const policies = ownPolicies ? Object.values(admissionNames(cluster.namespace)) : [];
   const binding = identityBinding(cluster.namespace);
   const objects: readonly { readonly kind: Kind; readonly name: string; readonly namespace?: string }[] = [
     ...policies.map((name) => ({ kind: 'ValidatingAdmissionPolicyBinding' as const, name })),

@@ -3,6 +3,7 @@ import { sleep } from '../../common/abort.ts';
 import { errorText } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
 import { redactor } from '../../common/redaction/redactor.ts';
+import { outboundRequest } from '../../net/outboundRequest.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 
 const PAUSES_MS = [0, 2_000, 10_000, 60_000];
@@ -16,13 +17,14 @@ export async function notifyEnd(url: string, row: BatchRow, log: Log, signal: Ab
   for (const [index, pause] of PAUSES_MS.entries()) {
     try {
       await sleep(pause, signal);
-      const response = await fetch(url, {
+      const response = await outboundRequest(url, {
         method: 'POST',
         body,
+        redirects: true,
         headers: { 'content-type': 'application/json' },
         signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
       });
-      await response.body?.cancel();
+      await response.drop();
       if (response.ok) return;
       log(`notify of ${row.batch}, try ${index + 1}: status ${response.status}`, {
         level: 'warning',

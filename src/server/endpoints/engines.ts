@@ -2,10 +2,10 @@
  * The engines that the server itself pauses, tells the version of their weights, and resumes: those of vLLM 0.32, whose
  * routes for that exist with `VLLM_SERVER_DEV_MODE=1`. They are next to `/v1`.
  */
-import { request } from 'undici';
 import { endpointKey } from '../../common/endpointKey.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { shortened } from '../../common/text.ts';
+import { outboundRequest } from '../../net/outboundRequest.ts';
 import type { Replica } from '../../protocol/replicas.ts';
 import type { EndpointChange } from '../../store/endpointStore.ts';
 
@@ -66,15 +66,14 @@ async function send(engine: Engine, path: string, body: unknown, ms: number, sig
   let status: number;
   let text: string;
   try {
-    const response = await request(controlUrl(engine.url, path), {
+    const response = await outboundRequest(controlUrl(engine.url, path), {
       method: 'POST',
       headers: { ...engine.headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
-      body: body === undefined ? null : JSON.stringify(body),
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.any([signal, limit]),
-      headersTimeout: 0,
     });
-    status = response.statusCode;
-    text = await response.body.text();
+    ({ status } = response);
+    text = await response.text();
   } catch (error) {
     const why = limit.aborted ? `no answer in ${Math.round(ms / 1000)} s` : errorText(error);
     throw new StudioError('unavailable', `The engine did not do what it must. ${what}: ${why}.`, {

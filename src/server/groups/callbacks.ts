@@ -6,6 +6,7 @@ import { sleep } from '../../common/abort.ts';
 import { errorText } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
 import { redactor } from '../../common/redaction/redactor.ts';
+import { outboundRequest } from '../../net/outboundRequest.ts';
 import type { GroupSettings } from '../../protocol/groups.ts';
 import type { FinishedGroupRecord } from '../../store/groupStore.ts';
 import type { BatchRecord } from '../../store/store.ts';
@@ -94,14 +95,15 @@ export class GroupCallbacks {
       try {
         const delivery = { ...settings, versionOf: await endpoints.versionsFor(batch) };
         const body = await callbackBody(groupText(store, group, delivery, signal));
-        const timeoutMs = body.duplex === undefined ? TIMEOUT_MS : LONG_TIMEOUT_MS;
-        const response = await fetch(url, {
+        const timeoutMs = body.body instanceof Blob ? TIMEOUT_MS : LONG_TIMEOUT_MS;
+        const response = await outboundRequest(url, {
           method: 'POST',
-          ...body,
+          body: body.body,
+          redirects: true,
           headers: { 'content-type': 'application/json' },
           signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
         });
-        await response.body?.cancel();
+        await response.drop();
         if (response.ok) return;
         problem = `status ${response.status}`;
       } catch (error) {

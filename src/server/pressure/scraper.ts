@@ -1,5 +1,6 @@
 /** Reads the metrics of endpoints every few seconds while they are in use. */
 
+import { outboundRequest } from '../../net/outboundRequest.ts';
 import type { EngineLoad } from './limit.ts';
 import { parseEngineLoad } from './metrics.ts';
 
@@ -53,13 +54,13 @@ export class Scraper {
 /** `without`: it has no such metrics. `silent`: no response; calls themselves report when an endpoint is down. */
 async function scrape(target: ScrapedMetrics, signal: AbortSignal): Promise<EngineLoad | 'without' | 'silent'> {
   try {
-    const response = await fetch(target.url, {
+    const response = await outboundRequest(target.url, {
+      method: 'GET',
       headers: target.headers,
-      redirect: 'error',
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     if (!response.ok) {
-      await response.body?.cancel();
+      await response.drop();
       // A server that is starting or overloaded may still have metrics later.
       return response.status >= 500 ? 'silent' : 'without';
     }

@@ -27,10 +27,26 @@ describe('a program that builds images', {
   } as unknown as Context;
 
   test('is found by its name, and its output is the progress', async () => {
-    assert.equal(findBuilder({ PATH: folder }), undefined);
-    assert.equal(builderName(env), 'buildah');
-    await runBuilder(context, findBuilder(env) ?? '', ['build', '--tag', 'r/n:1', 'folder']);
+    const { signal } = context;
+    assert.equal(await findBuilder({ PATH: folder }, signal), undefined);
+    const found = await findBuilder(env, signal);
+    assert.equal(builderName(found), 'buildah');
+    await runBuilder(context, found ?? '', ['build', '--tag', 'r/n:1', 'folder']);
     assert.deepEqual(lines, ['step: build --tag r/n:1 folder']);
+  });
+
+  test('counts only if its engine answers', async () => {
+    const both = path.join(folder, 'both');
+    mkdirSync(both);
+    const docker = (code: number): void =>
+      writeFileSync(path.join(both, 'docker'), `#!/bin/sh\nexit ${String(code)}\n`, { mode: 0o755 });
+    const name = async (PATH: string): Promise<string | undefined> =>
+      builderName(await findBuilder({ PATH }, context.signal));
+    docker(1);
+    assert.equal(await name(`${both}:${bin}`), 'buildah');
+    assert.equal(await name(both), 'docker', 'its own error says what is missing');
+    docker(0);
+    assert.equal(await name(`${both}:${bin}`), 'docker');
   });
 
   test('that fails is reported with the end of its output', async () => {

@@ -12,7 +12,7 @@ export async function image(context: Context, commandLine: CommandLine): Promise
   const push = flag(commandLine, 'push');
   if (out === undefined) throw new StudioError('usage', 'Name the folder for the Dockerfile with --out FOLDER.');
   if (push && tag === undefined) throw new StudioError('usage', '--push requires --tag REGISTRY/NAME:TAG.');
-  const builder = findBuilder(context.env);
+  const builder = await findBuilder(context.env, context.signal);
   const { pack } = await import('../../../kubernetes/programs/archive.ts');
   const { serverFiles } = await import('../../../kubernetes/install/install.ts');
   const { programRecipe, writeProgramImage } = await import('../../../kubernetes/images/programImage.ts');
@@ -36,7 +36,7 @@ export async function image(context: Context, commandLine: CommandLine): Promise
   }
   context.print(tag === undefined ? `Wrote ${out}.` : `Built ${tag}${push ? ' and pushed it' : ''}.`);
   const name = tag ?? 'REGISTRY/rollout-studio:TAG';
-  const program = builderName(context.env) ?? BUILDERS[0];
+  const program = builderName(builder) ?? BUILDERS[0];
   context.log(
     [
       ...(tag === undefined ? [`Build it: ${program} build --tag ${name} ${out}`] : []),

@@ -8,7 +8,7 @@ import { problemsError } from '../../../config/source/problem.ts';
 import { imageRecipe, isRecipe } from '../../../tools/python/imageRecipe.ts';
 import { type CommandLine, type Outcome, textOption } from '../../command.ts';
 import type { Context } from '../../context.ts';
-import { BUILDERS, builderName } from '../../imageBuilder.ts';
+import { BUILDERS, builderName, findBuilder } from '../../imageBuilder.ts';
 
 const FILE = 'Dockerfile';
 
@@ -30,7 +30,8 @@ export async function image(context: Context, world: string, commandLine: Comman
   }
   if (written === undefined) context.print(dockerfile.trimEnd());
   else context.print(`Wrote ${written}.`);
-  context.log(nextSteps(value.file.name, out, provides, context.env));
+  const builder = builderName(await findBuilder(context.env, context.signal));
+  context.log(nextSteps(value.file.name, out, provides, builder));
   return 0;
 }
 
@@ -54,9 +55,8 @@ function nextSteps(
   name: string,
   out: string | undefined,
   provides: readonly string[],
-  env: Readonly<Record<string, string | undefined>>,
+  builder: string | undefined,
 ): string {
-  const builder = builderName(env);
   const tag = `REGISTRY/${name.toLowerCase()}-world:1`;
   return [
     `${builder === undefined ? 'With Docker, Podman, Buildah, or nerdctl, build' : 'Build'} the image, and ` +

@@ -29,6 +29,8 @@ export interface TargetsState {
   readonly current: string;
   /** Connection state of its server. */
   readonly state: ServerState['state'];
+  /** Whether the connection dropped several times lately. */
+  readonly isUnstable?: boolean;
   /** Last known server info. */
   readonly info: ServerInfo | undefined;
   /** How the server divides what it has; undefined if it does not say. */
@@ -100,6 +102,9 @@ function localNode(targetsState: TargetsState): TargetNode {
   };
 }
 
+/** Without a number, which would replace all items each time that it changes. */
+const UNSTABLE = 'The connection dropped several times in the last minute. Streams continue where they were.';
+
 function targetNode(target: ConfiguredTarget, targetsState: TargetsState): TargetNode {
   const { current, state, info, findings } = targetsState;
   const { name, kind, place } = target;
@@ -111,11 +116,18 @@ function targetNode(target: ConfiguredTarget, targetsState: TargetsState): Targe
     isCurrent ? 'used' : 'idle',
     installed === undefined ? 'unknown' : installed ? 'installed' : 'missing',
   ].join('.');
+  const unstable = isCurrent && targetsState.isUnstable === true && state === 'ok';
   const description = isCurrent
-    ? `in use · ${info === undefined && state === 'ok' ? 'connecting…' : workText(info, state, 'not connected')}`
+    ? `in use · ${info === undefined && state === 'ok' ? 'connecting…' : workText(info, state, 'not connected')}` +
+      (unstable ? ' · unstable connection' : '')
     : place.replace(/ \(.*\)$/, '');
   const workers = isCurrent ? (info?.workers ?? []) : [];
-  const tooltip = [name, place, ...(isCurrent && info !== undefined ? [processText(info)] : [])].join('\n');
+  const tooltip = [
+    name,
+    place,
+    ...(unstable ? [UNSTABLE] : []),
+    ...(isCurrent && info !== undefined ? [processText(info)] : []),
+  ].join('\n');
   return {
     id: `target/${name}`,
     target: name,

@@ -49,6 +49,9 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
       vscode.workspace.onDidGrantWorkspaceTrust(() => this.refresh()),
       services.server.serverChanged(() => this.refresh()),
       shares.value.changed(() => void this.#showChanges()),
+      ...(services.server.unstable === undefined
+        ? []
+        : [services.server.unstable.changed(() => void this.#showChanges())]),
     );
   }
 
@@ -138,6 +141,7 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
       targets: this.#targets.list.value,
       current: target,
       state: state.value.state,
+      isUnstable: this.#services.server.unstable?.value !== undefined,
       info,
       shares: this.#shares.value.value,
       batchName: (batch) => this.#services.batches.rows.value.find((row) => row.batch === batch)?.name,

@@ -27,7 +27,7 @@ export function objectsOf(options: InstallOptions, programs: ProgramMaps | undef
   return [
     ...rights(options, namespace),
     ...identityBindings(namespace, serverAccount(options)),
-    ...admissionPolicies(namespace, serverAccount(options)),
+    ...(options.admissionPolicies === 'none' ? [] : admissionPolicies(namespace, serverAccount(options))),
     ...networkPolicies(options, namespace),
     ...(programs?.objects ?? []),
     optionsMap(options, namespace),

@@ -18,6 +18,8 @@ export function folderOwner(
     image,
     imagePullPolicy: pullPolicy,
     command: ['node', '-e', `require('node:fs').chownSync(${JSON.stringify(folder)}, ${USER}, ${USER})`],
+    // Within what the pod requests anyway.
+    resources: { requests: { cpu: '50m', memory: '64Mi' }, limits: { memory: '256Mi' } },
     securityContext: {
       ...CONTAINER_SECURITY,
       runAsUser: 0,

@@ -23,6 +23,7 @@ interface Value {
 const NAMESPACE = 'namespace-of-the-release';
 const TEXT = { type: 'string', minLength: 1 };
 const COUNT = { type: 'integer', minimum: 1 };
+const SEVERAL = { ...COUNT, minimum: 2 };
 const PORT = { ...COUNT, maximum: 65_535 };
 
 /** Marks are unlikely texts and numbers that builders of objects take for values. */
@@ -31,7 +32,17 @@ const TEXTS = [
   ...['ingress.host', 'ingress.className', 'gateway.name', 'gateway.namespace', 'gateway.host', 'gateway.section'],
   ...['vllm.image', 'vllm.tokenSecret', 'vllm.apiKeySecret', 'vllm.s3Secret', 'vllm.cacheSize'],
   ...['pods.server.priority_class', 'pods.vllm.priority_class'],
+  'admissionPolicies',
 ];
+/** Values with few choices. */
+const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  pullPolicy: installOptions.shape.pullPolicy.unwrap().options,
+  admissionPolicies: installOptions.shape.admissionPolicies.unwrap().options,
+};
+/** Templates that a value can leave out. */
+const CONDITIONS: Readonly<Record<string, string>> = {
+  'admission.yaml': 'if ne .Values.admissionPolicies "none"',
+};
 /** Objects and lists that become a field of a pod as they are. */
 const WHOLES: Readonly<Record<string, Value['schema']>> = {
   'pods.server.node_selector': { type: 'object', additionalProperties: { type: 'string' } },
@@ -53,13 +64,10 @@ export function renderHelm({ options, archive, namespace }: Rendering): Map<stri
     [canonicalJson(marked)]: `include "${APP}.options" . | toJson`,
     [serverVersion(marked, sha)]: `include "${APP}.version" . | toJson`,
   });
-  const templates = [...partsOf(manifests(marked, archive, NAMESPACE))].map(
-    ([name, objects]) =>
-      [
-        `templates/${name}`,
-        `# ${MARK}\n${expressions.expand(documents(objects.map((object) => expressions.replaced(object))))}`,
-      ] as const,
-  );
+  const templates = [...partsOf(manifests(marked, archive, NAMESPACE))].map(([name, objects]) => {
+    const template = expressions.expand(documents(objects.map((object) => expressions.replaced(object))));
+    return [`templates/${name}`, `# ${MARK}\n${conditional(name, template)}`] as const;
+  });
   const chosen: JsonObject = {};
   for (const { path } of values) put(chosen, path, at(plain, path) ?? null);
   return new Map([
@@ -91,6 +99,12 @@ export function renderHelm({ options, archive, namespace }: Rendering): Map<stri
   ]);
 }
 
+/** Returns a template that a value may leave out. */
+function conditional(name: string, template: string): string {
+  const condition = CONDITIONS[name];
+  return condition === undefined ? template : `{{ ${condition} }}\n${template}{{ end }}\n`;
+}
+
 const CHART = {
   apiVersion: 'v2',
   name: APP,
@@ -104,22 +118,22 @@ const CHART = {
 function valuesOf(options: InstallOptions, plain: JsonObject): Value[] {
   const severalServers = parseStorage(options.storage).kind === 'postgres';
   const sharedCache = options.vllm !== undefined && parseStorage(options.vllm.cache).kind === 'pvc';
-  const fixed = [...(severalServers ? [] : ['replicas']), ...(sharedCache ? ['vllm.replicas'] : [])];
+  // A single server divides the GPU time of the model; with several, none does.
+  const dividesGpus = options.vllm !== undefined && options.replicas === 1;
+  const fixed = [...(severalServers && !dividesGpus ? [] : ['replicas']), ...(sharedCache ? ['vllm.replicas'] : [])];
   const value = (name: string, mark: string | number, schema: Value['schema']): Value[] => {
     const path = name.split('.');
     return fixed.includes(name) || at(plain, path) === undefined ? [] : [{ path, mark, schema }];
   };
   return [
-    ...TEXTS.flatMap((name) =>
-      value(
-        name,
-        markOf(name),
-        name === 'pullPolicy' ? { enum: installOptions.shape.pullPolicy.unwrap().options } : TEXT,
-      ),
-    ),
+    ...TEXTS.flatMap((name) => value(name, markOf(name), CHOICES[name] === undefined ? TEXT : { enum: CHOICES[name] })),
     ...Object.entries(WHOLES).flatMap(([name, schema]) => value(name, markOf(name), schema)),
     ...[...PORTS, ...COUNTS].flatMap((name, index) =>
-      value(name, FIRST_NUMBER + index, PORTS.includes(name) ? PORT : COUNT),
+      value(
+        name,
+        FIRST_NUMBER + index,
+        PORTS.includes(name) ? PORT : name === 'replicas' && options.vllm !== undefined ? SEVERAL : COUNT,
+      ),
     ),
   ];
 }

@@ -2,6 +2,7 @@
 import { errorText } from '../../../common/errors.ts';
 import type { Log } from '../../../common/log.ts';
 import { publicUrl } from '../../../common/redaction/hidable.ts';
+import { outboundRequest } from '../../../net/outboundRequest.ts';
 
 export interface Collector {
   readonly url: string;
@@ -54,10 +55,9 @@ export function collectorOf(
 /** Sends one request. Never throws. */
 export async function sendTraces({ url, headers }: Collector, body: string, signal: AbortSignal): Promise<SendResult> {
   try {
-    const response = await fetch(url, {
+    const response = await outboundRequest(url, {
       method: 'POST',
       body,
-      redirect: 'error',
       headers: { ...headers, 'content-type': 'application/json' },
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
@@ -65,7 +65,7 @@ export async function sendTraces({ url, headers }: Collector, body: string, sign
     if (response.ok) return { how: 'taken', ...partly(text) };
     const reason = `status ${response.status}${text === '' ? '' : `: ${text.slice(0, MAX_TEXT)}`}`;
     if (!TRY_AGAIN.has(response.status)) return { how: 'refused', text: reason };
-    const afterMs = retryAfter(response.headers.get('retry-after'));
+    const afterMs = retryAfter(response.header('retry-after'));
     return { how: 'later', text: reason, ...(afterMs === undefined ? {} : { afterMs }) };
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
@@ -91,8 +91,8 @@ function partly(text: string): { note?: string } {
 }
 
 /** Parses a Retry-After header: seconds or a date. */
-function retryAfter(header: string | null): number | undefined {
-  if (header === null) return undefined;
+function retryAfter(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined;
   const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }

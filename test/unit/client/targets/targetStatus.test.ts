@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findServerPod, serverTokens } from '../../../../src/client/targets/serverPod.ts';
+import type { TargetFinding } from '../../../../src/client/targets/status/finding.ts';
 import {
   gpusFinding,
   nodesFinding,
@@ -8,6 +9,7 @@ import {
   quantity,
   quotaFinding,
 } from '../../../../src/client/targets/status/resources.ts';
+import { admissionFinding } from '../../../../src/client/targets/status/security.ts';
 import { targetStatus } from '../../../../src/client/targets/targetStatus.ts';
 import { StudioError } from '../../../../src/common/errors.ts';
 import { Cluster } from '../../../../src/kubernetes/access/cluster.ts';
@@ -194,6 +196,42 @@ describe('the status of a target', () => {
     );
     assert.match(findings.find(({ name }) => name === 'nodes')?.text ?? '', /^no permission to read: /);
     assert.match(findings.find(({ name }) => name === 'server')?.hint ?? '', /rollout cluster install/);
+  });
+
+  it('says what nothing enforces where the installation leaves admission policies to others', async () => {
+    const policy = async (who: string): Promise<TargetFinding | undefined> => {
+      const labels = { 'app.kubernetes.io/name': 'rollout-studio' };
+      await using api = await startKubeApi(
+        answers(({ path }) =>
+          path.endsWith('deployments/rollout-studio')
+            ? { body: { kind: 'Deployment', metadata: { name: NAMES.server, labels }, spec: {}, status: {} } }
+            : path.endsWith('configmaps/rollout-studio-options')
+              ? {
+                  body: {
+                    kind: 'ConfigMap',
+                    metadata: { name: NAMES.options, labels },
+                    data: { 'options.json': JSON.stringify({ admissionPolicies: who }) },
+                  },
+                }
+              : path.includes('validatingadmissionpolicybindings/')
+                ? statusReply(404, 'NotFound', 'no', { name: 'p', kind: 'validatingadmissionpolicybindings' })
+                : undefined,
+        ),
+      );
+      const cluster = await Cluster.open({ kubeconfig: api.kubeconfig, context: 'test' });
+      try {
+        return (await admissionFinding(cluster, undefined))[0];
+      } finally {
+        cluster.close();
+      }
+    };
+    const others = await policy('none');
+    assert.equal(others?.state, 'missing');
+    assert.match(others.text, /the installation leaves them to others \(--admission-policies none\)/);
+    assert.match(others.hint ?? '', /RBAC alone limits .* render --admission-policies install prints\./);
+    const own = await policy('install');
+    assert.match(own?.text ?? '', /^admission policies are missing: rollout-studio-objects\./);
+    assert.match(own?.hint ?? '', /RBAC alone limits .* rollout cluster upgrade/);
   });
 
   it('reports a missing namespace, where that is readable', async () => {

@@ -45,6 +45,16 @@ const looks = (of: Partial<TargetsState>): (string | undefined)[][] =>
   targetNodes(seen(of)).map(({ item }) => [item.label, item.description, item.context]);
 
 describe('the targets', () => {
+  it('say when the connection of the one in use drops again and again', () => {
+    const marked = (of: Partial<TargetsState>) => targetNodes(seen({ targets: [k, u], info, ...of }))[1]?.item;
+    const item = marked({ current: 'k', isUnstable: true });
+    assert.match(item?.description ?? '', /^in use · .* · unstable connection$/);
+    assert.match(String(item?.tooltip), /dropped several times in the last minute\./);
+    assert.doesNotMatch(marked({ current: 'k' })?.description ?? '', /unstable/);
+    assert.doesNotMatch(marked({ current: 'u', isUnstable: true })?.description ?? '', /unstable/);
+    assert.doesNotMatch(marked({ current: 'k', isUnstable: true, state: 'lost' })?.description ?? '', /unstable/);
+  });
+
   it('of this machine show store, workers, and endpoints of its server', () => {
     const [local, endpoints] = targetNodes(seen({ info }));
     assert.equal(local?.item.description, 'in use · 8 running · 1 held · 60 queued');

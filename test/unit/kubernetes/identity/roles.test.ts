@@ -26,7 +26,17 @@ describe('roles of users', () => {
     assert.deepEqual(subjectOf('serviceaccount=other/ci:user'), [
       { kind: 'ServiceAccount', namespace: 'other', name: 'ci' },
     ]);
-    for (const wrong of ['alice:user', 'user=alice', 'user=:user', 'user=alice:owner', 'robot=alice:user', ''])
+    assert.deepEqual(subjectOf('serviceaccount=other:ci:user'), subjectOf('serviceaccount=other/ci:user'));
+    for (const wrong of [
+      'serviceaccount=A:user',
+      'serviceaccount=a/b/c:user',
+      'alice:user',
+      'user=alice',
+      'user=:user',
+      'user=alice:owner',
+      'robot=alice:user',
+      '',
+    ])
       assert.throws(
         () => parseBinding(wrong, 'rollouts'),
         (error) => StudioError.is(error, 'usage'),

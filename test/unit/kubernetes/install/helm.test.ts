@@ -1,9 +1,13 @@
 /**
  * The chart: with any values, its objects are those that `install` applies with these options. The templates use so
- * little of Helm's language that the test evaluates it itself.
+ * little of Helm's language that the test evaluates it itself; where Helm is installed, Helm does too.
  */
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
 import { describe, test } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
 import { canonicalJson, type Json } from '../../../../src/common/json.ts';
@@ -12,6 +16,13 @@ import { manifests } from '../../../../src/kubernetes/install/manifests/all.ts';
 import { type InstallInput, resolveOptions } from '../../../../src/kubernetes/install/options.ts';
 import { renderHelm } from '../../../../src/kubernetes/install/render/helm.ts';
 import { MARK } from '../../../../src/kubernetes/install/render/render.ts';
+import { INSTALLATIONS } from '../../../support/installations.ts';
+
+const HELM = process.env['ROLLOUT_HELM'] ?? 'helm';
+const withoutHelm =
+  spawnSync(HELM, ['version'], { encoding: 'utf8' }).status === 0
+    ? false
+    : 'Helm is not on the PATH, and ROLLOUT_HELM does not name it: the test above evaluates the templates itself';
 
 type Values = Record<string, Json>;
 
@@ -44,9 +55,12 @@ interface Scope {
   readonly parts: ReadonlyMap<string, string>;
 }
 
-/** Expands a template. */
+/** Expands a template, whose conditions are not nested. */
 function expand(text: string, scope: Scope): string {
-  return text.replaceAll(/\{\{-? (.*?) -?\}\}/g, (_, pipeline: string) => String(evaluate(pipeline, scope)));
+  const kept = text.replaceAll(/\{\{ if (.*?) \}\}([^]*?)\{\{ end \}\}/g, (_, pipeline: string, inner: string) =>
+    evaluate(pipeline, scope) === true ? inner : '',
+  );
+  return kept.replaceAll(/\{\{-? (.*?) -?\}\}/g, (_, pipeline: string) => String(evaluate(pipeline, scope)));
 }
 
 /** Evaluates functions joined by `|`. */
@@ -72,6 +86,8 @@ function apply([name = '', ...rest]: string[], last: unknown[], scope: Scope): u
       return Number(first);
     case 'include':
       return expand(scope.parts.get(String(first)) ?? assert.fail(String(first)), scope);
+    case 'ne':
+      return first !== given[1];
     case 'printf':
       return given.slice(1).join('');
     case 'sha256sum':
@@ -138,16 +154,35 @@ const everything: InstallInput = {
 };
 
 describe('a chart', () => {
-  for (const [name, input] of Object.entries<InstallInput>({
-    'with defaults': {},
-    'with all options': everything,
-    'with a model on a volume': { storage: 'hostPath:/data', vllm: { model: 'm', cache: 'pvc:fast', replicas: 2 } },
-    'with the programs in the image': { programs: 'image', image: 'registry.example.org/rollout-studio:1' },
-  })) {
-    test(`${name} has the objects of install`, () => {
+  for (const [name, input] of Object.entries<InstallInput>({ ...INSTALLATIONS, 'all options': everything })) {
+    test(`of ${name} has the objects of install`, () => {
       assert.deepEqual(objectsOf(chart(input), 'team'), installed(input, 'team'));
     });
   }
+
+  test('has the objects of install for Helm itself, and passes its linter', { skip: withoutHelm }, () => {
+    const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-chart-'));
+    try {
+      for (const [name, input] of Object.entries<InstallInput>({ ...INSTALLATIONS, 'all options': everything })) {
+        const place = path.join(folder, name.replaceAll(/\W+/g, '-'));
+        for (const [file, text] of chart(input)) {
+          mkdirSync(path.dirname(path.join(place, file)), { recursive: true });
+          writeFileSync(path.join(place, file), text);
+        }
+        const helm = (...args: string[]): string => {
+          const done = spawnSync(HELM, args, { encoding: 'utf8', maxBuffer: 1 << 26 });
+          assert.equal(done.status, 0, `${name}: helm ${args.join(' ')}: ${done.stdout}${done.stderr}`);
+          return done.stdout;
+        };
+        helm('lint', '--strict', place);
+        const documents = parseAllDocuments(helm('template', 'rollout-studio', place, '--namespace', 'team'));
+        const objects = documents.map((document) => document.toJS() as KubeObject | null);
+        assert.deepEqual(byName(objects.filter((object) => object !== null)), installed(input, 'team'), name);
+      }
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
 
   test('with other values has the objects of install with these options', () => {
     const values = {
@@ -176,6 +211,14 @@ describe('a chart', () => {
     } as InstallInput;
     assert.deepEqual(objectsOf(chart(everything), 'other', values), installed(options, 'other'));
     assert.notDeepEqual(objectsOf(chart(everything), 'other'), installed(options, 'other'));
+  });
+
+  test('leaves the admission policies to others where its values say so, however it was rendered', () => {
+    const none: InstallInput = { admissionPolicies: 'none' };
+    assert.deepEqual(objectsOf(chart({}), 'team', { admissionPolicies: 'none' }), installed(none, 'team'));
+    assert.deepEqual(objectsOf(chart(none), 'team'), installed(none, 'team'));
+    assert.deepEqual(objectsOf(chart(none), 'team', { admissionPolicies: 'install' }), installed({}, 'team'));
+    assert.doesNotMatch(Object.keys(installed(none, 'team')).join(), /Admission/);
   });
 
   test('refuses values that would have no effect', () => {
