@@ -80,8 +80,8 @@ export const INSTALL_OPTIONS = {
     type: 'string',
     value: 'WHO',
     text:
-      'install, or none where others own the admission policies of the cluster: those that confine the server are then ' +
-      'neither created nor removed (install)',
+      'install, or none where others own the admission policies of the cluster: those that confine the server are ' +
+      'then neither created nor removed (install)',
   },
   'pod-security': {
     type: 'string',

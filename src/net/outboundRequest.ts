@@ -1,6 +1,6 @@
 /**
- * Requests to addresses of users: notifications, callbacks, collectors, engines, metrics. They go through the proxies of
- * this process, and trust what it trusts.
+ * Requests to addresses of users: notifications, callbacks, collectors, engines, metrics. They go through the proxies
+ * of this process, and trust what it trusts.
  */
 import { once } from 'node:events';
 import { Readable } from 'node:stream';

@@ -45,7 +45,9 @@ export async function admissionFinding(cluster: Cluster, signal: AbortSignal | u
       {
         name: 'policy',
         state: 'missing',
-        text: 'no admission policies limit the server: the installation leaves them to others (--admission-policies none)',
+        text:
+          'no admission policies limit the server: the installation leaves them to others ' +
+          '(--admission-policies none)',
         hint:
           `${WITHOUT_POLICIES} The owner of the cluster’s policies can apply those that rollout cluster render ` +
           '--admission-policies install prints.',
