@@ -128,7 +128,7 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
   };
 
   // Each has its own batch, and mostly waits.
-  describe('of its pods', { concurrency: 5 }, () => {
+  describe('of its pods', { concurrency: 4 }, () => {
     it('a worker’s pod is deleted', (test) =>
       faults.of(test, async () => {
         const batch = await underWay('deleted', 16);
