@@ -134,10 +134,11 @@ function limitsOf(row: ShareRow, batch: LaunchedBatch): Limit[] {
   if (tokens.limit !== undefined) {
     const left = Math.max(0, tokens.limit - tokens.hour);
     const free = tokens.free_ms === undefined ? '' : ` in about ${minutesText(tokens.free_ms)}`;
+    const again = left === 0 ? `, free again${free}` : '';
     const needs = batch.tokens === undefined ? '' : ` · needs about ${compact(batch.tokens)}`;
     found.push({
       label: `Tokens per hour of ${shareName(row)}`,
-      text: `${compact(tokens.hour)} of ${compact(tokens.limit)} used${left === 0 ? `, free again${free}` : ''}${needs}`,
+      text: `${compact(tokens.hour)} of ${compact(tokens.limit)} used${again}${needs}`,
       isReached: left === 0 || (batch.tokens ?? 0) > left,
       left,
       part: left === 0 ? 0 : 1,

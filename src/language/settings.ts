@@ -4,18 +4,7 @@
  */
 import { z } from 'zod';
 import { DEFAULTS } from '../config/defaults.ts';
-
-const amount = z.number().int().min(1).optional();
-
-/** A queue of a server, which batch files name with `queue`. */
-export const queueInfo = z.object({
-  name: z.string(),
-  weight: z.number().positive(),
-  rollouts: amount,
-  pods: amount,
-  tokens_per_hour: amount,
-});
-export type QueueInfo = z.output<typeof queueInfo>;
+import { queueInfo } from '../protocol/shares.ts';
 
 export const languageSettings = z.object({
   /**

@@ -69,6 +69,18 @@ export const sharesReply = z.object({
 });
 export type SharesReply = z.infer<typeof sharesReply>;
 
+const limit = z.number().int().min(1).optional();
+
+/** A queue of a server, which batch files name with `queue`. */
+export const queueInfo = z.object({
+  name: z.string(),
+  weight: z.number().positive(),
+  rollouts: limit,
+  pods: limit,
+  tokens_per_hour: limit,
+});
+export type QueueInfo = z.output<typeof queueInfo>;
+
 /** `GET /v1/batches/<id>/hours`: hours of GPUs and CPUs that the pods of a batch requested, by model. */
 export const batchHours = z.object({
   models: z.array(z.object({ model: z.string(), gpu_hours: z.number().min(0), cpu_hours: z.number().min(0) })),

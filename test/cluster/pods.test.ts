@@ -126,7 +126,7 @@ describe('pods of a batch', { timeout: 10 * 60_000 }, () => {
     assert.deepEqual(bad, [], 'that they went is no failure');
   });
 
-  it('are no more than a user may have, grow in number when others end, and count for as long as they ran', async (test) => {
+  it('are no more than a user may have, grow when others end, and count for as long as they ran', async (test) => {
     const { workspace, site, cluster } = bench;
     const accounts = new Accounts(bench);
     test.after(() => accounts.close());

@@ -24,8 +24,8 @@ interface AllowedPodsInput {
 }
 
 /**
- * Returns how many pods the Job of a batch may have; undefined if nothing limits that. Pods that are leaving count, also
- * those of earlier Jobs and of batches that have ended.
+ * Returns how many pods the Job of a batch may have; undefined if nothing limits that. Pods that are leaving count,
+ * also those of earlier Jobs and of batches that have ended.
  */
 export function allowedPods(id: string, input: AllowedPodsInput): PodLimit | undefined {
   const { shares, batches, live, rounds, hasEnded } = input;

@@ -114,8 +114,8 @@ export class PodWatch {
   }
 
   /**
-   * Returns how many pods each batch has in the cluster, also those that are leaving: the worker of a pod may have ended
-   * before its other containers.
+   * Returns how many pods each batch has in the cluster, also those that are leaving: the worker of a pod may have
+   * ended before its other containers.
    */
   live(): Map<string, number> {
     const live = new Map<string, number>();

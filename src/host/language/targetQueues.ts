@@ -2,8 +2,7 @@
 import { z } from 'zod';
 import type { Connection } from '../../client/connect.ts';
 import { Emitter } from '../../common/emitter.ts';
-import { type QueueInfo, queueInfo } from '../../language/settings.ts';
-import type { SharesReply } from '../../protocol/shares.ts';
+import { type QueueInfo, queueInfo, type SharesReply } from '../../protocol/shares.ts';
 import type { Memory } from '../launch/memory.ts';
 import type { ServerLink } from '../services.ts';
 

@@ -4,11 +4,12 @@
 import { Emitter } from '../../common/emitter.ts';
 import { canonicalJson } from '../../common/json.ts';
 import { redactor } from '../../common/redaction/redactor.ts';
+import { DEFAULTS } from '../../config/defaults.ts';
 import { envNamesIn, resolveEnv } from '../../config/env.ts';
 import type { QueryPlace } from '../../config/queryPlaces.ts';
 import type { Problem } from '../../config/source/problem.ts';
 import { Tokenizers } from '../prompts/tokenize.ts';
-import { type LanguageSettings, languageSettings } from '../settings.ts';
+import type { LanguageSettings } from '../settings.ts';
 import type { EndpointRef, Facts, McpServerRef, TargetQueues, ToolInfo } from '../workspace/facts.ts';
 import { endpointPlace, serverPlace } from './queryPlace.ts';
 import { RefreshingCache } from './refreshingCache.ts';
@@ -27,10 +28,8 @@ interface FactPorts {
   worldProblems(file: string, signal: AbortSignal): Promise<readonly Problem[]>;
 }
 
-type LiveFactsSettings = Pick<
-  LanguageSettings,
-  'trusted' | 'askEndpoints' | 'allowedPlaces' | 'keptNames' | 'target' | 'queues'
->;
+type LiveFactsSettings = Pick<LanguageSettings, 'trusted' | 'askEndpoints' | 'allowedPlaces' | 'keptNames'> &
+  Partial<Pick<LanguageSettings, 'target' | 'queues'>>;
 
 export class LiveFacts implements Facts {
   readonly #changed = new Emitter<undefined>();
@@ -49,7 +48,7 @@ export class LiveFacts implements Facts {
   readonly #models: RefreshingCache<readonly string[]>;
   readonly #tools: RefreshingCache<readonly ToolInfo[]>;
   readonly #worlds: RefreshingCache<readonly Problem[]>;
-  #settings: LiveFactsSettings = languageSettings.parse({ askEndpoints: false });
+  #settings: LiveFactsSettings = { trusted: false, askEndpoints: false, allowedPlaces: [], keptNames: [] };
 
   constructor(ports: FactPorts) {
     this.#ports = ports;
@@ -140,8 +139,9 @@ export class LiveFacts implements Facts {
   }
 
   queues(named: string | undefined): TargetQueues | undefined {
-    const target = named ?? this.#settings.target;
-    const queues = Object.hasOwn(this.#settings.queues, target) ? this.#settings.queues[target] : undefined;
+    const { target: inUse = DEFAULTS.target, queues: seen = {} } = this.#settings;
+    const target = named ?? inUse;
+    const queues = Object.hasOwn(seen, target) ? seen[target] : undefined;
     return queues === undefined ? undefined : { target, queues };
   }
 

@@ -3,7 +3,7 @@
  */
 import type { JsonObject } from '../../common/json.ts';
 import type { Problem } from '../../config/source/problem.ts';
-import type { QueueInfo } from '../settings.ts';
+import type { QueueInfo } from '../../protocol/shares.ts';
 
 export interface ToolInfo {
   readonly name: string;

@@ -86,7 +86,8 @@ export class TokenUsage {
   }
 
   /**
-   * Returns in how many ms the owners that match have used less than a limit in an hour, if they use nothing until then.
+   * Returns in how many ms the owners that match have used less than a limit in an hour, if they use nothing until
+   * then.
    */
   async freeIn(matches: (owner: Owner) => boolean, limit: number): Promise<number> {
     const { store } = this.#options;

@@ -9,6 +9,9 @@ function round(changes: Partial<Round> = {}): Round {
   return {
     name: 'rollout-b1-1',
     pods: 1,
+    parallelism: 1,
+    completions: 1,
+    generation: 1,
     uid: 'u',
     round: 1,
     state: 'complete',
@@ -125,7 +128,7 @@ describe('readRound', () => {
 
 describe('podSizing', () => {
   const size = (pods: Submission['pods'], concurrency: number | 'auto', open: number, sealed = true): number[] => {
-    const { completions, parallelism, slots } = podSizing({ pods, concurrency } as Submission, open, sealed);
+    const { completions, parallelism, slots } = podSizing({ pods, concurrency }, open, sealed);
     return [completions, parallelism, slots];
   };
   it('divides the work among pods', () => {

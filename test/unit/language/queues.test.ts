@@ -4,9 +4,9 @@ import { test } from 'node:test';
 import { queueProblems } from '../../../src/language/diagnostics/queues.ts';
 import { complete } from '../../../src/language/features/completion.ts';
 import { hover } from '../../../src/language/features/hover.ts';
-import type { QueueInfo } from '../../../src/language/settings.ts';
 import { NO_FACTS } from '../../../src/language/workspace/facts.ts';
 import type { Workspace } from '../../../src/language/workspace.ts';
+import type { QueueInfo } from '../../../src/protocol/shares.ts';
 import { at, DESK, workspaceOf } from './workspaceKit.ts';
 
 const BATCH = '/w/batches/one.batch.yaml';

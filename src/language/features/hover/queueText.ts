@@ -2,8 +2,7 @@
 import { plural } from '../../../common/text.ts';
 import { compact } from '../../../common/units.ts';
 import type { Path } from '../../../config/source/parse.ts';
-import { DEFAULT_QUEUE } from '../../../protocol/shares.ts';
-import type { QueueInfo } from '../../settings.ts';
+import { DEFAULT_QUEUE, type QueueInfo } from '../../../protocol/shares.ts';
 import { queuesFor } from '../../workspace/queues.ts';
 import type { Workspace } from '../../workspace.ts';
 
