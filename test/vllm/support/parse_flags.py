@@ -1,7 +1,7 @@
 """Asks vLLM itself: parses command lines as `vllm serve` does, and sizes caches as its engine does.
 
 Reads {"lines": [[argument, …], …], "caches": [{heads, kv_heads, head_size, gpus, dtype}, …]} and prints
-{"lines": [{flag: value} or {"error": text}, …], "caches": [bytes of one layer for one token, …], "defaults": {…}}.
+{"lines": [{flag: value} or {"error": text}, …], "caches": [bytes of one layer for one token, …], "utilization": …}.
 """
 
 import contextlib
@@ -33,7 +33,8 @@ def parse(line):
         if reasoning:
             ReasoningParserManager.get_reasoning_parser(reasoning)
     except (Exception, SystemExit) as error:
-        return {"error": f"{error} {said.getvalue()}"}
+        last = said.getvalue().strip().splitlines()[-1:]
+        return {"error": f"{error} {' '.join(last)}"}
     return {
         "model": args.model_tag or args.model,
         "gpus": args.tensor_parallel_size,
@@ -63,9 +64,7 @@ json.dump(
     {
         "lines": [parse(line) for line in asked["lines"]],
         "caches": [cache_bytes(wanted) for wanted in asked["caches"]],
-        "utilization": CacheConfig.__dataclass_fields__["gpu_memory_utilization"].default
-        if isinstance(CacheConfig.__dataclass_fields__["gpu_memory_utilization"].default, float)
-        else CacheConfig().gpu_memory_utilization,
+        "utilization": CacheConfig().gpu_memory_utilization,
     },
     sys.stdout,
 )
