@@ -174,10 +174,7 @@ export async function readModels(
   const folder = path.dirname(path.resolve(cwd, file));
   const read = Object.entries(models).map(async ([name, settings]) => {
     const input = await modelInput(settings, folder);
-    return [
-      name,
-      settings.gpus === undefined ? await withGpus(input, 'inFile') : input,
-    ] as const;
+    return [name, settings.gpus === undefined ? await withGpus(input, 'inFile') : input] as const;
   });
   return Object.fromEntries(await Promise.all(read));
 }

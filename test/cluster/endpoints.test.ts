@@ -104,7 +104,7 @@ describe('replicas of a model behind a headless Service', { timeout: 10 * 60_000
     }
     const { cluster, workspace } = bench;
     const open = async (): Promise<FakeEndpoint> => {
-      const model = await chatEndpoint(({ body }, response) => answerText(response, `I am ${String(body['model'])}`));
+      const model = await chatEndpoint(({ body }, response) => answerText(response, `I am ${JSON.stringify(body['model'])}`));
       models.push(model);
       return model;
     };
@@ -129,7 +129,10 @@ describe('replicas of a model behind a headless Service', { timeout: 10 * 60_000
       'agents/pair.agent.yaml',
       'version: 1\nname: pair\nteam: { kind: workflow, members: [writer.agent.yaml, reviewer.agent.yaml] }\n',
     );
-    workspace.write('tasks.jsonl', '{"id":"t1","question":"?","answer":"org/judge"}\n{"id":"t2","question":"?","answer":"org/judge"}\n');
+    workspace.write(
+      'tasks.jsonl',
+      '{"id":"t1","question":"?","answer":"org/judge"}\n{"id":"t2","question":"?","answer":"org/judge"}\n',
+    );
     const file = workspace.write(
       'pair.batch.yaml',
       [
@@ -146,12 +149,18 @@ describe('replicas of a model behind a headless Service', { timeout: 10 * 60_000
       const events = await workspace.events(row.rollout);
       assert.deepEqual(
         ofKind(events, 'model.start').map(({ data }) => [data.model, data.endpoint]),
-        [['clerk', small.url], ['org/judge', judge.url]],
+        [
+          ['clerk', small.url],
+          ['org/judge', judge.url],
+        ],
       );
     }
     assert.deepEqual(
       [small, judge].map((model) => bodiesOf(model).map((body) => body['model'])),
-      [['clerk', 'clerk'], ['org/judge', 'org/judge']],
+      [
+        ['clerk', 'clerk'],
+        ['org/judge', 'org/judge'],
+      ],
     );
 
     const status = await bench.rollout('target', 'status', 'suite', '--no-probe');

@@ -34,6 +34,13 @@ export const modelSection = z.strictObject({
     .record(z.string(), text('${env:TEAM_HEADER}'))
     .default({})
     .describe('Additional HTTP headers of every request. Write secrets as `${env:NAME}`.'),
+  session_header: text('x-session-id', 'the name of a header')
+    .regex(/^[\w!#$%&'*+.^`|~-]+$/, expects('the name of a header', 'x-session-id'))
+    .optional()
+    .describe(
+      'Header with a value that all calls of a task share, by which a router in front of replicas sends them to the ' +
+        'same one, where their beginning is cached.',
+    ),
   sampling: samplingSection.prefault({}).describe('Sampling parameters.'),
   capture: z
     .strictObject({

@@ -33,7 +33,12 @@ const answer = z.object({
 });
 
 /** Models whose families are known, but whose sizes are not. */
-const SIZED_BY_FILE = ['meta-llama/Llama-4-Scout-17B', 'zai-org/GLM-4.7-Flash', 'ibm-granite/granite-4.1', 'MiniMaxAI/MiniMax-M2'];
+const SIZED_BY_FILE = [
+  'meta-llama/Llama-4-Scout-17B',
+  'zai-org/GLM-4.7-Flash',
+  'ibm-granite/granite-4.1',
+  'MiniMaxAI/MiniMax-M2',
+];
 /** What it must refuse, so that the check can fail. */
 const WRONG = [
   ['org/model', '--enable-prefix-cache', '--no-such-flag'],
@@ -73,7 +78,9 @@ function lineOf(vllm: Parameters<typeof resolveOptions>[0]['vllm']): string[] {
     .object({
       spec: z.object({
         template: z.object({
-          spec: z.object({ containers: z.array(z.object({ command: z.array(z.string()), args: z.array(z.string()) })) }),
+          spec: z.object({
+            containers: z.array(z.object({ command: z.array(z.string()), args: z.array(z.string()) })),
+          }),
         }),
       }),
     })
@@ -141,7 +148,10 @@ export function describeTemplates(): void {
 
     it('would be refused if they were wrong', () => {
       const lines = said.lines.slice(-WRONG.length);
-      assert.deepEqual(lines.map((line) => 'error' in line), WRONG.map(() => true));
+      assert.deepEqual(
+        lines.map((line) => 'error' in line),
+        WRONG.map(() => true),
+      );
     });
 
     it('count the bytes of a token as its engine does', () => {

@@ -60,7 +60,11 @@ describe('several models', () => {
     const objects = create({ vllm: { model: 'org/first' }, models: MODELS });
     const all = ['Deployment', 'NetworkPolicy', 'PodDisruptionBudget', 'Service'];
     assert.deepEqual(named(objects, 'rollout-studio-vllm'), all);
-    assert.deepEqual(named(objects, 'rollout-studio-vllm-small'), [...all.slice(0, 2), 'PersistentVolumeClaim', ...all.slice(2)]);
+    assert.deepEqual(named(objects, 'rollout-studio-vllm-small'), [
+      ...all.slice(0, 2),
+      'PersistentVolumeClaim',
+      ...all.slice(2),
+    ]);
     assert.deepEqual(named(objects, 'rollout-studio-vllm-judge'), [...all.slice(0, 3), 'ScaledObject', 'Service']);
     const selectors = ['', '-small', '-judge'].map((end) => {
       const name = `rollout-studio-vllm${end}`;
@@ -77,19 +81,31 @@ describe('several models', () => {
         const isSelected = one.every(([key, value]) => labels.some(([name, text]) => name === key && text === value));
         assert.equal(isSelected, at === other, `${at} selects ${other}`);
       }
-    const query = JSON.stringify(fieldOf(find(objects, 'ScaledObject', 'rollout-studio-vllm-judge'), 'spec', 'triggers'));
+    const query = JSON.stringify(
+      fieldOf(find(objects, 'ScaledObject', 'rollout-studio-vllm-judge'), 'spec', 'triggers'),
+    );
     assert.match(query, /pod=~\\"rollout-studio-vllm-judge-\[a-z0-9\]\+-\[a-z0-9\]\+\\"/);
   });
 
   it('do not change the one that was installed before', () => {
     const of = (objects: readonly KubeObject[]) =>
-      objects.filter(({ metadata, kind }) => /^rollout-studio-vllm(-cache)?$/.test(metadata.name) && kind !== 'ConfigMap');
+      objects.filter(
+        ({ metadata, kind }) => /^rollout-studio-vllm(-cache)?$/.test(metadata.name) && kind !== 'ConfigMap',
+      );
     const alone = create({ vllm: { model: 'org/first', cache: 'pvc' } });
     assert.deepEqual(of(create({ vllm: { model: 'org/first', cache: 'pvc' }, models: MODELS })), of(alone));
   });
 
   it('are known to the server by the names that calls may use', () => {
-    const env = fieldOf(find(create({ vllm: { model: 'org/first', gpus: 4 }, models: MODELS }), 'Deployment', 'rollout-studio'), 'spec', 'template', 'spec', 'containers', '0', 'env') as { name: string; value: string }[];
+    const env = fieldOf(
+      find(create({ vllm: { model: 'org/first', gpus: 4 }, models: MODELS }), 'Deployment', 'rollout-studio'),
+      'spec',
+      'template',
+      'spec',
+      'containers',
+      '0',
+      'env',
+    ) as { name: string; value: string }[];
     const variables = Object.fromEntries(env.map(({ name, value }) => [name, value]));
     const { addresses, servers } = modelsIn(variables, 'team');
     const small = 'http://rollout-studio-vllm-small.team.svc:8000/v1';
@@ -101,7 +117,11 @@ describe('several models', () => {
     });
     assert.deepEqual(
       servers.map(({ name, gpus }) => [name, gpus]),
-      [['rollout-studio-vllm', 4], ['rollout-studio-vllm-judge', 2], ['rollout-studio-vllm-small', 1]],
+      [
+        ['rollout-studio-vllm', 4],
+        ['rollout-studio-vllm-judge', 2],
+        ['rollout-studio-vllm-small', 1],
+      ],
     );
     const several = { ...variables };
     delete several['ROLLOUT_MODEL_GPUS'];
@@ -139,11 +159,24 @@ models:
   it('is stored, replaced as a whole, and taken back', async () => {
     const installed = await read({ 'models.yaml': file }, ['--models', 'models.yaml', '--vllm', 'org/first']);
     assert.deepEqual(
-      Object.entries(installed.models ?? {}).map(([name, { gpus, replicas, loras, maxReplicas }]) => [name, gpus, replicas, loras, maxReplicas]),
-      [['small', 1, 2, ['clerk=/cache/clerk'], undefined], ['judge', 2, 1, [], 4]],
+      Object.entries(installed.models ?? {}).map(([name, { gpus, replicas, loras, maxReplicas }]) => [
+        name,
+        gpus,
+        replicas,
+        loras,
+        maxReplicas,
+      ]),
+      [
+        ['small', 1, 2, ['clerk=/cache/clerk'], undefined],
+        ['judge', 2, 1, [], 4],
+      ],
     );
     assert.deepEqual((await read({}, ['--port', '9000'], installed)).models, installed.models);
-    const fewer = await read({ 'models.yaml': file.slice(0, file.indexOf('  judge:')) }, ['--models', 'models.yaml'], installed);
+    const fewer = await read(
+      { 'models.yaml': file.slice(0, file.indexOf('  judge:')) },
+      ['--models', 'models.yaml'],
+      installed,
+    );
     assert.deepEqual([Object.keys(fewer.models ?? {}), fewer.vllm], [['small'], installed.vllm]);
     const none = await read({}, ['--models', 'none'], installed);
     assert.deepEqual([none.models, none.vllm?.model], [undefined, 'org/first']);

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { StudioError } from '../../../../src/common/errors.ts';
 import { count } from '../../../../src/common/units.ts';
-import { vllmOptions } from '../../../../src/kubernetes/install/vllm/options.ts';
 import { modelArguments } from '../../../../src/kubernetes/install/vllm/modelArguments.ts';
+import { vllmOptions } from '../../../../src/kubernetes/install/vllm/options.ts';
 import { examples, knownShape } from '../../../../src/kubernetes/install/vllm/sizing/catalog.ts';
 import { shapeOfConfig } from '../../../../src/kubernetes/install/vllm/sizing/configJson.ts';
 import { GPU_FACTS, type Gpu } from '../../../../src/kubernetes/install/vllm/sizing/gpus.ts';
@@ -100,14 +100,23 @@ describe('a config.json', () => {
       ...{ num_experts: 128, moe_intermediate_size: 768, intermediate_size: 6144 },
     };
     assert.ok(Math.abs(shapeOfConfig(mixture, 'm').weights / 61e9 - 1) < 0.01);
-    const windows = { ...qwen3, layer_types: Array.from({ length: 64 }, (_, at) => (at % 4 === 3 ? 'full_attention' : 'sliding_attention')) };
+    const windows = {
+      ...qwen3,
+      layer_types: Array.from({ length: 64 }, (_, at) => (at % 4 === 3 ? 'full_attention' : 'sliding_attention')),
+    };
     const { layers, window } = shapeOfConfig({ ...windows, sliding_window: 4096, use_sliding_window: true }, 'm');
     assert.deepEqual([layers, window], [16, { layers: 48, tokens: 4096 }]);
     const linear = shapeOfConfig(
       {
         text_config: {
           ...qwen3,
-          ...{ hidden_size: 2048, num_hidden_layers: 40, num_attention_heads: 16, num_key_value_heads: 2, head_dim: 256 },
+          ...{
+            hidden_size: 2048,
+            num_hidden_layers: 40,
+            num_attention_heads: 16,
+            num_key_value_heads: 2,
+            head_dim: 256,
+          },
           ...{ linear_num_key_heads: 16, linear_num_value_heads: 32, linear_key_head_dim: 128 },
           ...{ linear_value_head_dim: 128, linear_conv_kernel_dim: 4 },
           layer_types: Array.from({ length: 40 }, (_, at) => (at % 4 === 3 ? 'full_attention' : 'linear_attention')),
@@ -160,7 +169,10 @@ describe('flags for a GPU', () => {
       refusal(() => planOf({ ...input, gpu: 'a100-80', gpus: 1, arguments: long })),
       /A call of 131,072 tokens needs 32\.0 GiB\. What fits: --max-model-len \d+, or --vllm-gpus 2, /,
     );
-    assert.match(refusal(() => planOf({ ...input, gpus: 3 })), /cannot be split across 3 GPUs.* --vllm-gpus 1 or 2 or 4 or 8/);
+    assert.match(
+      refusal(() => planOf({ ...input, gpus: 3 })),
+      /cannot be split across 3 GPUs.* --vllm-gpus 1 or 2 or 4 or 8/,
+    );
     assert.match(
       refusal(() => fittingGpus({ ...input, model: 'Qwen/Qwen3-235B-A22B' })),
       /does not fit on 4 × A100 40 GB|does not fit on 8 × A100 40 GB/,
@@ -223,7 +235,8 @@ describe('the table of the guide', () => {
     assert.ok(rows.length >= 10, String(rows.length));
     for (const [, model = '', weights, ...cells] of rows) {
       assert.equal(weights, `${(shapeOf(model).weights / GIB).toFixed(0)} GiB`, model);
-      for (const [at, gpu] of (['a100-40', 'a100-80'] as const).entries()) assert.equal(cells[at], cell(model, gpu), `${model} on ${gpu}`);
+      for (const [at, gpu] of (['a100-40', 'a100-80'] as const).entries())
+        assert.equal(cells[at], cell(model, gpu), `${model} on ${gpu}`);
     }
   });
 });

@@ -154,7 +154,9 @@ function doesNotFit(input: SizingInput, shape: ModelShape, memory: Memory, wante
   const hints = [
     ...(shorter === undefined ? [] : [`--max-model-len ${shorter}`]),
     ...(more === undefined ? [] : [written(input, 'gpus', String(more))]),
-    ...(larger === undefined ? [] : [`${written(input, 'gpu', 'a100-80')} with ${written(input, 'gpus', String(larger))}`]),
+    ...(larger === undefined
+      ? []
+      : [`${written(input, 'gpu', 'a100-80')} with ${written(input, 'gpus', String(larger))}`]),
     ...(smaller === undefined ? [] : [`a smaller model, such as ${smaller.model}`]),
     ...(precisionOf(model) === 'bf16' ? ['quantized weights (…-AWQ, …-FP8)'] : []),
   ];
