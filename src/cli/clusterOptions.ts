@@ -1,8 +1,8 @@
 /** Defines and reads the options of `rollout cluster` that configure the installed server. */
-import { StudioError } from '../common/errors.ts';
-import type { InstallInput, InstallOptions, VllmInput } from '../kubernetes/install/options.ts';
+import type { InstallInput, InstallOptions } from '../kubernetes/install/options.ts';
 import { type CommandLine, numberOption, type Option, textOption, textOptions } from './command.ts';
 import { OUTSIDE_OPTIONS, readOutside } from './outsideOptions.ts';
+import { present, readModels, readVllm, VLLM_OPTIONS } from './vllmOptions.ts';
 
 export const INSTALL_OPTIONS = {
   image: {
@@ -107,64 +107,7 @@ export const INSTALL_OPTIONS = {
     value: 'FILE',
     text: 'YAML file with rules by which the server removes ended batches itself; `none` takes it back',
   },
-  vllm: { type: 'string', value: 'MODEL', text: 'also serve this model with vLLM; `none` removes it' },
-  'vllm-gpus': { type: 'string', value: 'N', text: 'GPUs per vLLM replica (1)' },
-  'vllm-replicas': { type: 'string', value: 'N', text: 'number of vLLM replicas (1)' },
-  'vllm-product': {
-    type: 'string',
-    value: 'LABEL',
-    multiple: true,
-    text: 'nvidia.com/gpu.product label of the nodes to use (A100s); repeatable',
-  },
-  'vllm-tool-parser': { type: 'string', value: 'NAME', text: 'vLLM’s tool call parser, e.g. hermes' },
-  'vllm-reasoning-parser': { type: 'string', value: 'NAME', text: 'vLLM’s reasoning parser, e.g. qwen3' },
-  'vllm-queue': { type: 'string', value: 'N', text: 'maximum number of waiting requests (512)' },
-  'vllm-image': { type: 'string', value: 'IMAGE', text: 'vLLM image (vllm/vllm-openai:v0.32.0)' },
-  'vllm-cache': {
-    type: 'string',
-    value: 'STORAGE',
-    text: 'where weights are cached: pvc[:CLASS], claim:NAME (an existing one), hostPath:/FOLDER, emptyDir (emptyDir)',
-  },
-  'vllm-cache-size': { type: 'string', value: 'SIZE', text: 'size of the weight cache’s volume claim (200Gi)' },
-  'vllm-token-secret': { type: 'string', value: 'SECRET', text: 'Secret whose key `token` holds the API key' },
-  'vllm-api-key-secret': {
-    type: 'string',
-    value: 'SECRET',
-    text: 'Secret whose key `api-key` every call must have; `none` removes it',
-  },
-  'vllm-lora': {
-    type: 'string',
-    value: 'NAME=PATH',
-    multiple: true,
-    text: 'LoRA adapter that batches use as the model NAME; repeatable; `none` takes all back',
-  },
-  'vllm-s3-secret': {
-    type: 'string',
-    value: 'SECRET',
-    text:
-      'Secret with AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, and optionally AWS_ENDPOINT_URL and AWS_REGION, for ' +
-      '--vllm s3://BUCKET/FOLDER; `none` removes it',
-  },
-  'vllm-autoscale': {
-    type: 'string',
-    value: 'HOW',
-    text:
-      'add replicas while requests wait, from --vllm-replicas to --vllm-max-replicas: keda (a ScaledObject), or hpa ' +
-      '(the custom metric vllm_num_requests_waiting); `none` stops it',
-  },
-  'vllm-max-replicas': { type: 'string', value: 'N', text: 'maximum number of replicas with --vllm-autoscale' },
-  'vllm-prometheus': { type: 'string', value: 'URL', text: 'Prometheus that KEDA asks for requests that wait' },
-  'vllm-upgrade': {
-    type: 'string',
-    value: 'HOW',
-    text: 'how replicas are replaced, one at a time: in_place, or surge if there are GPUs to spare (in_place)',
-  },
-  'vllm-argument': {
-    type: 'string',
-    value: 'ARGUMENT',
-    multiple: true,
-    text: 'additional vLLM argument; repeatable: --vllm-argument=--max-model-len --vllm-argument=32768',
-  },
+  ...VLLM_OPTIONS,
 } as const satisfies Readonly<Record<string, Option>>;
 
 /** Returns the installed options overridden by those on the command line. Throws StudioError `usage`. */
@@ -174,7 +117,8 @@ export async function readInstallOptions(
   cwd = '.',
 ): Promise<InstallOptions> {
   const { resolveOptions } = await import('../kubernetes/install/options.ts');
-  const vllm = readVllm(commandLine, installed);
+  const vllm = await readVllm(commandLine, installed, cwd);
+  const models = await readModels(commandLine, cwd);
   const podsPath = textOption(commandLine, 'pods');
   const sharesPath = textOption(commandLine, 'shares');
   const retentionPath = textOption(commandLine, 'retention');
@@ -222,6 +166,7 @@ export async function readInstallOptions(
         retention,
         ...outside,
         ...(vllm === undefined ? {} : { vllm: vllm === 'none' ? undefined : vllm }),
+        ...(models === undefined ? {} : { models: models === 'none' ? undefined : models }),
       },
       [
         ...cleared,
@@ -230,54 +175,11 @@ export async function readInstallOptions(
         ...(sharesPath === 'none' ? ['shares'] : []),
         ...(retentionPath === 'none' ? ['retention'] : []),
         ...(vllm === 'none' ? ['vllm'] : []),
+        ...(models === 'none' ? ['models'] : []),
       ],
     ),
     installed,
   );
-}
-
-/** Returns undefined if the command line has no vLLM options. */
-function readVllm(commandLine: CommandLine, installed: InstallOptions | undefined): VllmInput | 'none' | undefined {
-  const model = textOption(commandLine, 'vllm');
-  const products = textOptions(commandLine, 'vllm-product');
-  const loras = textOptions(commandLine, 'vllm-lora');
-  const vllmArguments = textOptions(commandLine, 'vllm-argument');
-  const rest = present<Partial<VllmInput>>({
-    gpus: numberOption(commandLine, 'vllm-gpus', 1),
-    replicas: numberOption(commandLine, 'vllm-replicas', 1),
-    queue: numberOption(commandLine, 'vllm-queue', 1),
-    products: products.length === 0 ? undefined : products,
-    arguments: vllmArguments.length === 0 ? undefined : vllmArguments,
-    toolParser: textOption(commandLine, 'vllm-tool-parser'),
-    reasoningParser: textOption(commandLine, 'vllm-reasoning-parser'),
-    image: textOption(commandLine, 'vllm-image'),
-    cache: textOption(commandLine, 'vllm-cache'),
-    cacheSize: textOption(commandLine, 'vllm-cache-size'),
-    tokenSecret: textOption(commandLine, 'vllm-token-secret'),
-    apiKeySecret: textOption(commandLine, 'vllm-api-key-secret'),
-    s3Secret: textOption(commandLine, 'vllm-s3-secret'),
-    maxReplicas: numberOption(commandLine, 'vllm-max-replicas', 1),
-    prometheus: textOption(commandLine, 'vllm-prometheus'),
-    // `resolveOptions` validates it.
-    autoscale: textOption(commandLine, 'vllm-autoscale') as VllmInput['autoscale'],
-    loras: loras.length === 0 ? undefined : loras.filter((lora) => lora !== 'none'),
-    // `resolveOptions` validates it.
-    upgrade: textOption(commandLine, 'vllm-upgrade') as VllmInput['upgrade'],
-  });
-  if (model === 'none') return 'none';
-  const servedModel = model ?? installed?.vllm?.model;
-  if (servedModel !== undefined && (model !== undefined || Object.keys(rest).length > 0))
-    return {
-      ...installed?.vllm,
-      ...rest,
-      ...(rest.apiKeySecret === 'none' ? { apiKeySecret: undefined } : {}),
-      ...(rest.s3Secret === 'none' ? { s3Secret: undefined } : {}),
-      ...(String(rest.autoscale) === 'none' ? { autoscale: undefined } : {}),
-      model: servedModel,
-    };
-  if (Object.keys(rest).length > 0)
-    throw new StudioError('usage', 'The --vllm-… options require a model. Name it with --vllm MODEL.');
-  return undefined;
 }
 
 /** Returns the texts, with undefined for `none`. */
@@ -285,14 +187,4 @@ function noneIsUndefined<K extends string>(texts: Readonly<Record<K, string | un
   return Object.fromEntries(
     Object.entries<string | undefined>(texts).map(([name, text]) => [name, text === 'none' ? undefined : text]),
   ) as Record<K, string | undefined>;
-}
-
-/** Drops undefined values, so that installed ones stay. Keys in `cleared` are kept as undefined to unset them. */
-function present<T extends object>(
-  values: { readonly [K in keyof T]: T[K] | undefined },
-  cleared: readonly string[] = [],
-): T {
-  return Object.fromEntries(
-    Object.entries(values).filter(([name, value]) => value !== undefined || cleared.includes(name)),
-  ) as T;
 }

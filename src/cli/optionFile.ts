@@ -1,14 +1,17 @@
-/** Reads the YAML files that options name: `--pods`, `--shares`, and `--retention`. */
+/** Reads the YAML files that options name: `--models`, `--pods`, `--shares`, and `--retention`. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import type { z } from 'zod';
 import { errorText, StudioError } from '../common/errors.ts';
+import { type ModelsFile, modelsFile } from '../config/schema/modelsFile.ts';
 import { type PodsFile, podsFile } from '../config/schema/placement.ts';
 import { type RetentionFile, retentionFile } from '../config/schema/retentionFile.ts';
 import { type SharesFile, sharesFile } from '../config/schema/sharesFile.ts';
 import { parseFile } from '../config/source/parse.ts';
 import { hasErrors, problemsError } from '../config/source/problem.ts';
 import { validate } from '../config/source/validate.ts';
+
+export const readModelsFile = (cwd: string, file: string): Promise<ModelsFile> => read(cwd, file, modelsFile);
 
 export const readPodsFile = (cwd: string, file: string): Promise<PodsFile> => read(cwd, file, podsFile);
 

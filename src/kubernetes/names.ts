@@ -27,7 +27,7 @@ export const NAMES = {
   allPods: `${APP}-pods`,
   /** NetworkPolicy of the workers' pods, and the ServiceAccount they run as: one without any right. */
   worker: `${APP}-worker`,
-  /** Deployment and headless Service of a model. */
+  /** Deployment and headless Service of a model; the name of a further one follows. */
   vllm: `${APP}-vllm`,
 } as const;
 
@@ -72,6 +72,8 @@ export const LABEL = {
   managedBy: 'app.kubernetes.io/managed-by',
   /** The id of the batch that an object belongs to. */
   batch: `${APP}/batch`,
+  /** The name of a further model. */
+  model: `${APP}/model`,
 } as const;
 
 /** On the server's pods and their template: a hash of what decides about them. */
@@ -89,14 +91,19 @@ export const PROGRAM_SOURCES = ['configmaps', 'image'] as const;
 export type ProgramSource = (typeof PROGRAM_SOURCES)[number];
 /** Variable of the server with the settings of pods for all batches, as JSON. */
 export const WORKERS_VARIABLE = 'ROLLOUT_WORKERS';
-/** The environment variable of the server with the number of GPUs of each replica of the installed model. */
+/** Variable of the server with the models of the installation, as JSON. */
+export const MODELS_VARIABLE = 'ROLLOUT_MODELS';
+/** Variable of the server that is set where it alone sees all calls of the models, and divides their GPU time. */
 export const MODEL_GPUS_VARIABLE = 'ROLLOUT_MODEL_GPUS';
 
 /** The folder of the programs in such an image. */
 export const IMAGE_PROGRAMS = '/opt/rollout';
 
-/** `server`: the installation of the server; `worker`: Jobs, pods, and Secrets of batches; `vllm`: a model. */
-export type Component = 'server' | 'worker' | 'vllm';
+/**
+ * `server`: the installation of the server; `worker`: Jobs, pods, and Secrets of batches; `vllm`: the model of
+ * `--vllm`; `model`: one of those of `--models`.
+ */
+export type Component = 'server' | 'worker' | 'vllm' | 'model';
 
 /** Returns the labels that all our objects have. */
 export function labels(component: Component, more: Readonly<Record<string, string>> = {}): Record<string, string> {

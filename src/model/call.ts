@@ -19,6 +19,8 @@ export interface Call {
   readonly dialect: Dialect;
   readonly request: ModelRequest;
   readonly prepared: PreparedRequest;
+  /** Headers of this call besides those of its model. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly signal: AbortSignal;
   /** The endpoint accepted the request. */
   readonly onAnswered: () => void;
@@ -62,7 +64,8 @@ export type CallResult = Omit<ModelReply, 'retries' | 'weights' | 'pause'>;
 export async function callOnce(call: Call): Promise<CallResult> {
   const target = await call.client.target('/chat/completions');
   const began = performance.now();
-  const exchange = call.transport.post(target, call.prepared.body, call.signal);
+  const own = call.headers === undefined ? target : { ...target, headers: { ...target.headers, ...call.headers } };
+  const exchange = call.transport.post(own, call.prepared.body, call.signal);
   const whole = { late: false };
   const limit = call.prepared.streamed
     ? undefined

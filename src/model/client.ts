@@ -3,6 +3,7 @@
  * retries temporary failures. Other failures become a ClassedError that says what to do.
  */
 import { cancelled, sleep } from '../common/abort.ts';
+import { sha256Hex } from '../common/hash.ts';
 import { DEFAULTS } from '../config/defaults.ts';
 import type { SubmittedModel } from '../config/submission.ts';
 import type { ModelCallContext, ModelClient, ModelReply, ModelRequest } from '../rollout/ports.ts';
@@ -91,6 +92,14 @@ export function createModelClient(model: SubmittedModel, deps: ModelClientDeps):
 }
 
 type Retry = ModelReply['retries'][number];
+
+/** Returns the header by which a router keeps the calls of a task together. A task's ID may not be fit for a header. */
+function sessionHeaders(
+  { session_header: name }: SubmittedModel,
+  affinity: string,
+): Readonly<Record<string, string>> | undefined {
+  return name === undefined ? undefined : { [name.toLowerCase()]: sha256Hex(affinity).slice(0, 16) };
+}
 
 /** One call with its tries. */
 class Completion {
@@ -197,6 +206,7 @@ class Completion {
             dialect,
             request: this.#request,
             prepared,
+            headers: sessionHeaders(this.#model, this.#deps.affinity),
             signal: this.#context.signal,
             wholeMs: connections.wholeReplyMs ?? wholeReplyMs(this.#request.sampling),
             onAnswered: () => {

@@ -1,6 +1,7 @@
 /** Endpoints as an agent file names them: a URL up to `/v1`, or `demo:` with an optional query. */
 import { seedOf } from '../common/hash.ts';
 import { publicUrl } from '../common/redaction/hidable.ts';
+import { isInstalled } from '../config/submission/installed.ts';
 import type { SubmittedModel } from '../config/submission.ts';
 import type { Target } from './connections.ts';
 
@@ -17,6 +18,10 @@ export function locate(endpoint: string, demoUrl: () => string): { baseUrl: stri
     const query = Object.fromEntries(new URLSearchParams(endpoint.replace(/^demo:\/*\??/i, '')));
     return { baseUrl: `${demoUrl().replace(/\/+$/, '')}/v1`, query };
   }
+  if (isInstalled(endpoint))
+    throw Object.assign(new TypeError('no model of this name is installed on the target'), {
+      code: 'ERR_INVALID_URL',
+    });
   const url = new URL(endpoint);
   const query = Object.fromEntries(url.searchParams);
   url.search = '';

@@ -158,6 +158,8 @@ export const serverToWorker = z.discriminatedUnion('type', [
     drop: z.array(z.string()),
     /** Known before its first call. */
     announced,
+    /** Addresses of the models that are installed on the target, by the names by which calls may name them. */
+    models: z.record(z.string(), z.string()).optional(),
   }),
   grant,
   /** Reply to `lease` when fewer than `want` are available now; more may follow. `drained`: there will be no more. */

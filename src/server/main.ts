@@ -102,7 +102,7 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
     ...(kubernetes === undefined || authority === undefined ? {} : { reviewer: kubernetes.reviewer(log) }),
     proxy,
     ...(kubernetes === undefined ? {} : { programs: kubernetes.programs }),
-    ...(kubernetes?.modelServer === undefined ? {} : { modelServer: kubernetes.modelServer }),
+    ...(kubernetes === undefined ? {} : { models: kubernetes.models }),
     ...(kubernetes === undefined ? {} : { replicas: kubernetes.replicas(log) }),
     readOnly,
     executor:

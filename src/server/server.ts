@@ -12,6 +12,7 @@ import { Guard } from './access/guard.ts';
 import { Logins } from './access/logins.ts';
 import { Tokens } from './access/tokens.ts';
 import type { UserSession } from './access/userSession.ts';
+import { requireInstalled } from './batches/installedModels.ts';
 import { Retention } from './batches/retention.ts';
 import { Secrets } from './batches/secrets.ts';
 import { Submissions } from './batches/submissions.ts';
@@ -74,7 +75,8 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   const startedAt = await store.now();
   const serverId = newId('s');
   const changes = new Changes(store);
-  const submissions = new Submissions(store.blobs);
+  const { addresses: installed = {}, servers: modelServers = [] } = options.models ?? {};
+  const submissions = new Submissions(store.blobs, installed);
   const health = new StoreHealth(log);
   store.watchOutage((why) => health.outage(why));
   const counters = new Counters();
@@ -123,7 +125,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     supervisor: () => supervisor,
     executor: () => late.executor,
     submissions,
-    modelServer: options.modelServer,
+    modelServers,
     replicas: (endpoint) => pressure.known().get(endpoint)?.length,
   });
   const { shares } = opened;
@@ -209,7 +211,10 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     endpoints,
     tokens,
     log,
-    checkNeeds: async (submission, load) => (await late.executor?.check(submission, load)) ?? [],
+    checkNeeds: async (submission, load) => {
+      requireInstalled(submission, installed);
+      return (await late.executor?.check(submission, load)) ?? [];
+    },
     startsWorkers: options.executor !== undefined,
     workerPods: () => late.executor,
     lackingValues: (batch) => late.executor?.lackingValues?.(batch) ?? [],
@@ -237,6 +242,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     counters,
     permits: (session) => hub.permits(session),
     endpoints,
+    models: installed,
     endpoint: (batch, { endpoint, what, ...report }) => {
       if (what === 'denied' || what === 'missing') {
         supervisor

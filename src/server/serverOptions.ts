@@ -2,6 +2,7 @@
 import type { Log } from '../common/log.ts';
 import type { RetentionFile } from '../config/schema/retentionFile.ts';
 import type { SharesFile } from '../config/schema/sharesFile.ts';
+import type { InstalledModels } from '../config/submission/installed.ts';
 import type { ClusterHost, Executor } from '../executor/executor.ts';
 import type { ReplicaSource } from '../protocol/replicas.ts';
 import type { Store } from '../store/store.ts';
@@ -41,8 +42,12 @@ export interface RolloutServerOptions {
   readonly shares?: SharesFile;
   /** What it removes by itself. */
   readonly retention?: RetentionFile | undefined;
-  /** The model server of the installation, whose GPU time is divided among batches. */
-  readonly modelServer?: ModelServer;
+  /** The models of the installation. */
+  readonly models?: {
+    readonly addresses: InstalledModels;
+    /** Those whose GPU time is divided among batches. */
+    readonly servers: readonly ModelServer[];
+  };
   /** Source of the replicas behind endpoints. */
   readonly replicas?: ReplicaSource;
   readonly mounts: readonly Mount[];

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { allowedEnvironment } from '../common/environment.ts';
 import type { StudioError } from '../common/errors.ts';
 import { errorText } from '../common/errors.ts';
+import type { InstalledModels } from '../config/submission/installed.ts';
 import { Announcements } from '../model/announcements.ts';
 import { ModelConnections } from '../model/connections.ts';
 import { isDemo } from '../model/endpoint.ts';
@@ -149,7 +150,12 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       calls,
       replicas,
       connections,
-      submissions: new Submissions({ readBlob: (sha) => blobs.read(sha, life.signal), secrets, outlet }),
+      submissions: new Submissions({
+        readBlob: (sha) => blobs.read(sha, life.signal),
+        secrets,
+        outlet,
+        models: () => installed,
+      }),
       events: (rollout, last, signal) => api.events(rollout, last, signal),
       outlet,
       link: { sendText: (frame) => session.sendText(frame), soon: flusher.soon },
@@ -170,6 +176,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
     onDrain: () => ended.resolve({ why: 'stopped', orderly: true }),
   });
   let welcomed: string | undefined;
+  let installed: InstalledModels = {};
   const session: Session = new Session(
     {
       address,
@@ -198,6 +205,7 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
       skew: () => clock.skew(),
       welcome: (frame, tripMs) => {
         clock.welcome(frame.clock, tripMs);
+        installed = frame.models ?? {};
         // A restarted server also restarts its demo model, so calls need not wait as if that were still down.
         if (welcomed !== undefined && welcomed !== address.origin) gate.forget(isDemo);
         welcomed = address.origin;

@@ -6,7 +6,15 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, before, describe, it } from 'node:test';
 import { byAffinity } from '../../src/model/endpoint.ts';
-import { answerText, callsOf, type FakeEndpoint, fakeEndpoint, namesByEndpoint } from '../support/endpoint.ts';
+import {
+  answerText,
+  bodiesOf,
+  callsOf,
+  chatEndpoint,
+  type FakeEndpoint,
+  fakeEndpoint,
+  namesByEndpoint,
+} from '../support/endpoint.ts';
 import { ofKind } from '../support/testWorkspace.ts';
 import { podsOf } from './support/batches.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
@@ -87,5 +95,89 @@ describe('replicas of a model behind a headless Service', { timeout: 10 * 60_000
         messages.some((text) => said.test(text)),
         messages.join('\n'),
       );
+  });
+
+  it('are those of several installed models, which calls choose by name; one is removed without the other', async (test) => {
+    if (bench.site.port === undefined) {
+      test.skip('pods do not reach this machine');
+      return;
+    }
+    const { cluster, workspace } = bench;
+    const open = async (): Promise<FakeEndpoint> => {
+      const model = await chatEndpoint(({ body }, response) => answerText(response, `I am ${JSON.stringify(body['model'])}`));
+      models.push(model);
+      return model;
+    };
+    const [small, judge] = [await open(), await open()];
+    const both = workspace.write(
+      'models.yaml',
+      'models:\n  small: { model: org/small, adapters: { clerk: /cache/clerk } }\n  judge: { model: org/judge }\n',
+    );
+    const upgrade = await bench.rollout('cluster', 'upgrade', ...bench.site.arguments, '--models', both);
+    assert.equal(upgrade.code, 0, upgrade.stderr);
+    await HeadlessService.of(cluster, 'rollout-studio-vllm-small').replica('small-0', small, true);
+    await HeadlessService.of(cluster, 'rollout-studio-vllm-judge').replica('judge-0', judge, true);
+
+    const agent = (name: string, model: string): string =>
+      workspace.write(
+        `agents/${name}.agent.yaml`,
+        `version: 1\nname: ${name}\nmodel: { endpoint: 'target:', name: ${model} }\nprompt: Answer.\n`,
+      );
+    agent('writer', 'clerk');
+    agent('reviewer', 'org/judge');
+    workspace.write(
+      'agents/pair.agent.yaml',
+      'version: 1\nname: pair\nteam: { kind: workflow, members: [writer.agent.yaml, reviewer.agent.yaml] }\n',
+    );
+    workspace.write(
+      'tasks.jsonl',
+      '{"id":"t1","question":"?","answer":"org/judge"}\n{"id":"t2","question":"?","answer":"org/judge"}\n',
+    );
+    const file = workspace.write(
+      'pair.batch.yaml',
+      [
+        'version: 1',
+        'agent: agents/pair.agent.yaml',
+        'dataset: { file: tasks.jsonl }',
+        'scorer: { kind: contains }',
+        `pods: ${JSON.stringify(podsOf(bench.site, { count: 1 }))}`,
+      ].join('\n'),
+    );
+    const { batch } = await workspace.json<{ batch: string }>('run', file, '--detach');
+    const rows = await bench.assertSettledOnce(batch, 2);
+    for (const row of rows) {
+      const events = await workspace.events(row.rollout);
+      assert.deepEqual(
+        ofKind(events, 'model.start').map(({ data }) => [data.model, data.endpoint]),
+        [
+          ['clerk', small.url],
+          ['org/judge', judge.url],
+        ],
+      );
+    }
+    assert.deepEqual(
+      [small, judge].map((model) => bodiesOf(model).map((body) => body['model'])),
+      [
+        ['clerk', 'clerk'],
+        ['org/judge', 'org/judge'],
+      ],
+    );
+
+    const status = await bench.rollout('target', 'status', 'suite', '--no-probe');
+    assert.match(status.stdout, /org\/small, clerk: 0 of 1 replica ready/);
+    assert.match(status.stdout, /org\/judge: 0 of 1 replica ready/);
+
+    const before = (await cluster.get('Deployment', 'rollout-studio-vllm-judge'))?.metadata.generation;
+    workspace.write('models.yaml', 'models:\n  judge: { model: org/judge }\n');
+    const removal = await bench.rollout('cluster', 'upgrade', ...bench.site.arguments, '--models', both);
+    assert.equal(removal.code, 0, removal.stderr);
+    for (const kind of ['Deployment', 'Service', 'NetworkPolicy', 'PodDisruptionBudget'] as const) {
+      assert.equal(await cluster.get(kind, 'rollout-studio-vllm-small'), undefined, kind);
+      assert.ok((await cluster.get(kind, 'rollout-studio-vllm-judge')) !== undefined, kind);
+    }
+    assert.equal((await cluster.get('Deployment', 'rollout-studio-vllm-judge'))?.metadata.generation, before);
+    const refused = await bench.rollout('run', file, '--detach');
+    assert.equal(refused.code, 2, refused.stderr);
+    assert.match(refused.stderr, /The model clerk is not installed on this target\. .*Installed: org\/judge\./s);
   });
 });

@@ -13,6 +13,7 @@ import { Engine } from './support/engine.ts';
 import { GaiaBench } from './support/gaiaBench.ts';
 import { describeNewWeights } from './support/newWeights.ts';
 import { deskTasks, endlessTask, scriptTasks } from './support/tasks.ts';
+import { describeTemplates } from './support/templates.ts';
 
 const TASKS = 40;
 /** Tools of the workspace for GAIA, without the one that needs a browser. */
@@ -515,6 +516,7 @@ describe('a real vLLM', { timeout: 20 * 60_000 }, () => {
   });
 
   describeNewWeights(() => engine);
+  describeTemplates();
 });
 
 const isOfWorld = ({ start }: Call): boolean => start.data.side === 'world';

@@ -12,6 +12,7 @@ import { type Command, type CommandLine, flag, numberOption, type Outcome, textO
 import type { Context } from '../context.ts';
 import { diff, printOptions } from './cluster/diff.ts';
 import { image } from './cluster/image.ts';
+import { explainModels } from './cluster/models.ts';
 import { roles } from './cluster/roles.ts';
 
 const ACTIONS = ['install', 'upgrade', 'diff', 'options', 'uninstall', 'render', 'image', 'roles'] as const;
@@ -116,8 +117,9 @@ async function act(action: Action, opened: Cluster, context: Context, commandLin
       hint: 'Install one with rollout cluster install.',
     });
   }
-  const { vllmUrl } = await import('../../kubernetes/install/manifests/vllm.ts');
+  const { modelsOf, modelUrl } = await import('../../kubernetes/install/vllm/models.ts');
   const options = await readInstallOptions(commandLine, installed, context.cwd);
+  await explainModels(context, commandLine, options);
   const dryRun = flag(commandLine, 'dry-run');
   const report = reporter(context, dryRun);
   if (!dryRun) await beforeUpgrade(action, installed !== undefined, context, commandLine);
@@ -133,8 +135,11 @@ async function act(action: Action, opened: Cluster, context: Context, commandLin
     },
     report,
   );
-  if (options.vllm !== undefined)
-    report.note(`Once loaded, the model is available to rollouts in this cluster at ${vllmUrl(opened.namespace)}.`);
+  for (const { name, options: model } of modelsOf(options))
+    report.note(
+      `Once loaded, ${model.model} is available to batches as \`endpoint: 'target:'\`, or at ` +
+        `${modelUrl(name, opened.namespace)}.`,
+    );
   report.end(
     dryRun
       ? 'Dry run: nothing was changed.'
@@ -220,6 +225,7 @@ async function print(
   const form = FORMS.find((each) => each === named);
   const out = textOption(commandLine, 'out');
   const options = await readInstallOptions(commandLine, installed, context.cwd);
+  await explainModels(context, commandLine, options);
   if (form === undefined) throw new StudioError('usage', `--as ${named} is unknown. Expected ${FORMS.join(', ')}.`);
   if ((form === 'manifests') !== (out === undefined))
     throw new StudioError('usage', '--as kustomize and --as helm require --out FOLDER, which manifests do not take.');

@@ -19,6 +19,7 @@ import { plural } from '../../common/text.ts';
 import { bytes } from '../../common/units.ts';
 import { envNamesIn } from '../../config/env.ts';
 import { CHROMIUM, installHint } from '../../config/needs.ts';
+import { isInstalled } from '../../config/submission/installed.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import { findChromium } from '../../tools/chromium.ts';
 import { pythonState } from '../../tools/python/setup.ts';
@@ -243,6 +244,11 @@ async function endpoints(context: Context): Promise<Finding[]> {
     for (const url of Array.isArray(endpoint) ? endpoint : [endpoint]) {
       if (url.startsWith('demo:'))
         checks.set(url, Promise.resolve({ name: 'endpoint', state: 'ok', text: 'demo: the embedded demo model' }));
+      else if (isInstalled(url))
+        checks.set(
+          `${url} ${model}`,
+          Promise.resolve({ name: 'endpoint', state: 'ok', text: `${model} on the target` }),
+        );
       else checks.set(`${url} ${model}`, checkEndpoint(context, url, model, key));
     }
   }

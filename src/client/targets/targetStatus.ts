@@ -15,6 +15,7 @@ import { placed } from '../text/placed.ts';
 import { connectTarget } from './connectTarget.ts';
 import { type TargetFinding, trouble } from './status/finding.ts';
 import { accessFinding, objectsFinding, readInstallation, serverRightsFinding } from './status/installation.ts';
+import { modelFindings } from './status/models.ts';
 import { outsideFindings } from './status/outside.ts';
 import { resourceFindings } from './status/resources.ts';
 import { admissionFinding, podSecurityFinding } from './status/security.ts';
@@ -64,6 +65,7 @@ export async function targetStatus(name: string, target: Target, options: Status
                 { options: installOptions, isUp, probe: options.probe === true },
                 options.signal,
               ),
+              modelFindings(cluster, installOptions, options.signal),
               outsideFindings(cluster, installOptions, options.signal),
             ])
           ).flat();

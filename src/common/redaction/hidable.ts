@@ -30,7 +30,7 @@ const FORMAT_WORDS = (
   'rollout.start rollout.lease message model.start model.end tool.start tool.end agent.start agent.end world.open ' +
   'world.close world.diff world.snapshot score scoring hold release edit rollout.end batch.start infra control note ' +
   'batch.end batch task attempt seed config code model fork times rollout none epoch worker snapshot fresh resumed ' +
-  'rollout.handover handed_over leaving ' +
+  'rollout.handover handed_over leaving session_header ' +
   'closing role parts origin from topic priority headers system user assistant tool type content text $blob bytes ' +
   'media head reasoning name arguments tool_call response tool_call_response mime_type modality blob sampled given ' +
   'compacted edited step endpoint context sampling tools status finish_reason usage queue_ms first_ms retries ' +

@@ -1,4 +1,5 @@
 import type { ModelSection } from '../schema/modelSection.ts';
+import { isInstalled } from '../submission/installed.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
 import { describeValue, pathText } from '../source/validate.ts';
 import type { Reading } from './reading.ts';
@@ -29,12 +30,12 @@ export function checkModel(reading: Reading, parsed: ParsedFile, at: Path, model
   const seen = new Set<string>();
   endpointsOf(model).forEach((endpoint, index) => {
     const path = [...at, 'endpoint', ...(several ? [index] : [])];
-    if (!endpoint.includes('${env:') && !isEndpoint(endpoint)) {
+    if (!endpoint.includes('${env:') && !isEndpoint(endpoint) && !isInstalled(endpoint)) {
       const host = /^[\w.-]+(:\d+)?(\/|$)/.test(endpoint);
       reading.report(parsed, path, {
         code: 'value',
         message: `\`${pathText(path)}\` must be a URL, not ${describeValue(endpoint)}`,
-        hint: host ? `Write \`http://${endpoint}\`.` : 'For example, write `http://localhost:8000/v1` or `demo:`.',
+        hint: host ? `Write \`http://${endpoint}\`.` : 'For example, write `http://localhost:8000/v1`, `target:`, or `demo:`.',
         ...(host ? { fixes: [{ do: 'replace', text: `http://${endpoint}` }] } : {}),
       });
     }

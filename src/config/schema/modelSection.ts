@@ -23,8 +23,8 @@ export const modelSection = z.strictObject({
     )
     .describe(
       'An OpenAI-compatible `/v1` endpoint, e.g. of vLLM (whose `/metrics` are read at the root), or a list of ' +
-        'replicas. In a cluster, also a headless Service in its namespace, whose pods are discovered. `demo:` is the ' +
-        'built-in offline model. `${env:NAME}` is resolved where the batch is submitted.',
+        'replicas. In a cluster, also a headless Service in its namespace, whose pods are discovered. `target:` is the ' +
+        'installed model of that name, `demo:` the built-in offline model. `${env:NAME}` is resolved where the batch is submitted.',
     ),
   name: text('Qwen/Qwen3-32B').describe('Name of the model at the endpoint.'),
   api_key: text('${env:API_KEY}')
@@ -34,6 +34,13 @@ export const modelSection = z.strictObject({
     .record(z.string(), text('${env:TEAM_HEADER}'))
     .default({})
     .describe('Additional HTTP headers of every request. Write secrets as `${env:NAME}`.'),
+  session_header: text('x-session-id', 'the name of a header')
+    .regex(/^[\w!#$%&'*+.^`|~-]+$/, expects('the name of a header', 'x-session-id'))
+    .optional()
+    .describe(
+      'Header with a value that all calls of a task share, by which a router in front of replicas sends them to the ' +
+        'same one, where their beginning is cached.',
+    ),
   sampling: samplingSection.prefault({}).describe('Sampling parameters.'),
   capture: z
     .strictObject({

@@ -29,6 +29,8 @@ export const submittedModel = z.object({
   name: z.string(),
   api_key: z.string().optional(),
   headers: z.record(z.string(), z.string()),
+  /** Header by which a router sends all calls of a task to the same replica. */
+  session_header: z.string().optional(),
   sampling: submittedSampling,
   capture: z.object({ token_ids: z.boolean(), logprobs: z.boolean() }),
   /** When replies are streamed. Absent: `auto`. */

@@ -223,6 +223,7 @@ function submittedModel(model: ModelSection): SubmittedModel {
     name: model.name,
     ...(model.api_key === undefined ? {} : { api_key: model.api_key }),
     headers: model.headers,
+    ...(model.session_header === undefined ? {} : { session_header: model.session_header }),
     sampling: submittedSampling(model.sampling),
     capture: model.capture,
     // Absent by default, so that submissions that say nothing about it have the same ID as before.

@@ -5,14 +5,16 @@ import type { z } from 'zod';
 import type { Log } from '../../common/log.ts';
 import { DEFAULTS } from '../../config/defaults.ts';
 import { podsFile, type WorkerPods } from '../../config/schema/placement.ts';
+import type { InstalledModels } from '../../config/submission/installed.ts';
 import { Cluster } from '../../kubernetes/access/cluster.ts';
 import { SliceReplicas } from '../../kubernetes/endpoints/sliceReplicas.ts';
 import { ClusterReviewer } from '../../kubernetes/identity/clusterReviewer.ts';
 import { OUTBOUND_VARIABLE, workerOutbound } from '../../kubernetes/install/outside/outbound.ts';
-import { MODEL_GPUS_VARIABLE, NAMES, WORKERS_VARIABLE } from '../../kubernetes/names.ts';
+import { MODEL_GPUS_VARIABLE, MODELS_VARIABLE, WORKERS_VARIABLE } from '../../kubernetes/names.ts';
 import { type Archive, pack } from '../../kubernetes/programs/archive.ts';
 import { programFiles, WORKER_PROGRAMS } from '../../kubernetes/programs/collect.ts';
 import type { ReplicaSource } from '../../protocol/replicas.ts';
+import { servedModels } from '../../protocol/servedModels.ts';
 import type { ClusterHost, Executor } from '../executor.ts';
 import { KubernetesExecutor } from './kubernetesExecutor.ts';
 
@@ -20,8 +22,11 @@ import { KubernetesExecutor } from './kubernetesExecutor.ts';
 const RECONNECT_SECONDS = 600;
 
 interface OpenedKubernetes {
-  /** The model server of the installation, if it has one whose GPU time this server can divide. */
-  readonly modelServer?: { readonly name: string; readonly namespace: string; readonly gpus: number };
+  /** The models of the installation: their addresses by name, and those whose GPU time this server can divide. */
+  readonly models: {
+    readonly addresses: InstalledModels;
+    readonly servers: readonly { readonly name: string; readonly namespace: string; readonly gpus: number }[];
+  };
   readonly programs: Archive;
   readonly executor: (host: ClusterHost) => Executor;
   /** Creates the source of replicas of model servers in the namespace. */
@@ -49,10 +54,9 @@ export async function openKubernetes(
     ...(proxy === undefined ? {} : { proxy: { url: proxy, except: noProxy } }),
     ...(caBundle === undefined ? {} : { caBundle }),
   };
-  const gpus = Number(environment[MODEL_GPUS_VARIABLE] ?? 0);
   return {
     programs,
-    ...(gpus > 0 ? { modelServer: { name: NAMES.vllm, namespace: cluster.namespace, gpus } } : {}),
+    models: modelsIn(environment, cluster.namespace),
     reviewer: (log) => new ClusterReviewer({ cluster, authority, log }),
     replicas: (log) => new SliceReplicas({ cluster, log }),
     executor: (host) =>
@@ -69,6 +73,24 @@ export async function openKubernetes(
         authority,
         outbound,
       }),
+  };
+}
+
+/** Reads the models that the installation passes to its server. */
+export function modelsIn(
+  environment: Readonly<Record<string, string | undefined>>,
+  namespace: string,
+): OpenedKubernetes['models'] {
+  const json = environment[MODELS_VARIABLE];
+  const models = json === undefined ? [] : servedModels.parse(JSON.parse(json));
+  const isAlone = environment[MODEL_GPUS_VARIABLE] !== undefined;
+  return {
+    addresses: Object.fromEntries(
+      models.flatMap(({ service, port, names }) =>
+        names.map((name) => [name, `http://${service}.${namespace}.svc:${port}/v1`]),
+      ),
+    ),
+    servers: isAlone ? models.map(({ service, gpus }) => ({ name: service, namespace, gpus })) : [],
   };
 }
 

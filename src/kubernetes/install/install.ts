@@ -251,7 +251,7 @@ async function prune(
   const keep = new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
   // The server publishes it.
   keep.add(`ConfigMap ${NAMES.authority}`);
-  for (const component of ['server', 'vllm'] satisfies Component[]) {
+  for (const component of ['server', 'vllm', 'model'] satisfies Component[]) {
     for (const kind of PRUNED) {
       for (const before of await ownOf(cluster, kind, selector(labels(component)), call.signal)) {
         const { metadata } = before;

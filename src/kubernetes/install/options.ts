@@ -1,6 +1,7 @@
 /** Options of an installation. A ConfigMap keeps them (stored.ts), so that an upgrade changes only those it names. */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
+import { MODEL_NAME } from '../../config/schema/modelsFile.ts';
 import { podsFile } from '../../config/schema/placement.ts';
 import { retentionFile } from '../../config/schema/retentionFile.ts';
 import { sharesFile } from '../../config/schema/sharesFile.ts';
@@ -9,78 +10,16 @@ import { parseAllowed } from '../network/peers.ts';
 import { POD_SECURITY_LEVELS, type PodSecurityLevel } from '../security/podSecurity.ts';
 import { gatewayOptions, identityOptions, ingressOptions, outboundOptions } from './outside/options.ts';
 import { parseStorage } from './storage.ts';
+import { parsedText, quantity, secretName, storage } from './values.ts';
+import { type ModelSet, modelsOf } from './vllm/models.ts';
+import { asOption, checkVllm, inFile, servedNames, vllmOptions } from './vllm/options.ts';
 
-const quantity = z.string().regex(/^\d+(\.\d+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$/, 'an amount like 20Gi');
-const storage = z.string().superRefine((text, context) => {
-  try {
-    parseStorage(text);
-  } catch (error) {
-    context.addIssue({ code: 'custom', message: StudioError.is(error) ? error.message : String(error) });
-  }
-});
-const allowed = z.string().superRefine((text, context) => {
-  try {
-    parseAllowed(text);
-  } catch (error) {
-    context.addIssue({ code: 'custom', message: StudioError.is(error) ? error.message : String(error) });
-  }
-});
-/** A DNS subdomain. */
-const secretName = z.string().regex(/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/, 'a name of a Secret');
+const allowed = parsedText(parseAllowed);
 /** The stock image, which the programs are unpacked in, or added to. */
 export const DEFAULT_IMAGE = 'node:24-slim';
 /** Who creates the admission policies: the installation, or whoever owns those of the cluster. */
 const ADMISSION_POLICIES = ['install', 'none'] as const;
 const oneOrMore = z.number().int().min(1);
-
-/** A model that vLLM serves next to the server. */
-const vllmOptions = z.object({
-  /** Name on the Hugging Face hub, or a folder in the image or cache. */
-  model: z.string().min(1),
-  image: z.string().default('vllm/vllm-openai:v0.32.0'),
-  /** GPUs of one replica, across which the model is split. */
-  gpus: oneOrMore.default(1),
-  replicas: oneOrMore.default(1),
-  /** Values of the node label `nvidia.com/gpu.product` that it may run on. */
-  products: z
-    .array(z.string())
-    .min(1)
-    .default(['NVIDIA-A100-SXM4-80GB', 'NVIDIA-A100-80GB-PCIe', 'NVIDIA-A100-SXM4-40GB', 'NVIDIA-A100-PCIE-40GB']),
-  toolParser: z.string().optional(),
-  reasoningParser: z.string().optional(),
-  /** How many requests wait before it answers that it is busy. */
-  queue: oneOrMore.default(512),
-  /** Where weights are kept. */
-  cache: storage
-    .refine(
-      (text) => !text.startsWith('postgres'),
-      'expected a folder: pvc[:CLASS], claim:NAME, hostPath:/FOLDER, or emptyDir',
-    )
-    .default('emptyDir'),
-  cacheSize: quantity.default('200Gi'),
-  /** Secret whose key `token` gives access to models that are not public. */
-  tokenSecret: z.string().optional(),
-  /** Secret whose key `api-key` every call must have. */
-  apiKeySecret: secretName.optional(),
-  /** LoRA adapters, each with its name: `NAME=PATH`, where PATH is on the hub, or a folder in the image or cache. */
-  loras: z.array(z.string().regex(/^[\w.-]+=\S+$/, 'an adapter like NAME=PATH')).default([]),
-  /** Secret with the credentials for weights in S3: keys `AWS_ACCESS_KEY_ID` and `AWS_SECRET_ACCESS_KEY`. */
-  s3Secret: secretName.optional(),
-  /** What adds and removes replicas by the requests that wait, up to `maxReplicas`; `replicas` is then the minimum. */
-  autoscale: z.enum(['keda', 'hpa'], 'expected keda or hpa').optional(),
-  maxReplicas: oneOrMore.optional(),
-  /** Address of the Prometheus that KEDA asks. */
-  prometheus: z
-    .url({ protocol: /^https?$/, error: 'expected an address like http://prometheus.monitoring:9090' })
-    .optional(),
-  /** How an upgrade replaces replicas: each in its place, or with a further one, which needs GPUs to spare. */
-  upgrade: z.enum(['in_place', 'surge']).default('in_place'),
-  /** Further arguments of `vllm serve`. */
-  arguments: z.array(z.string()).default([]),
-});
-export type VllmOptions = z.infer<typeof vllmOptions>;
-/** Input of the options; those with a default may be left out. */
-export type VllmInput = z.input<typeof vllmOptions>;
 
 export const installOptions = z.object({
   /** Image of the server's pod, and of workers whose batch names none: anything with Node 22.19 or newer. */
@@ -129,7 +68,10 @@ export const installOptions = z.object({
   shares: sharesFile.optional(),
   /** What the server removes by itself. */
   retention: retentionFile.optional(),
+  /** A model that vLLM serves next to the server. */
   vllm: vllmOptions.optional(),
+  /** Further models, by the names of their objects. */
+  models: z.record(z.string().regex(MODEL_NAME), vllmOptions).optional(),
 });
 export type InstallOptions = z.infer<typeof installOptions>;
 /** Input of the options; those with a default may be left out. */
@@ -157,7 +99,7 @@ export function resolveOptions(input: InstallInput, installed?: InstallOptions):
   if (options.replicas > 1 && parseStorage(options.storage).kind !== 'postgres') {
     throw new StudioError('usage', 'Several servers need one database: use --replicas with --storage postgres:SECRET.');
   }
-  checkAutoscale(options.vllm);
+  checkModels(modelsOf(options));
   if (usesNodeFolder(options) && options.podSecurity !== undefined && options.podSecurity !== 'privileged') {
     throw new StudioError(
       'usage',
@@ -175,19 +117,19 @@ export function resolveOptions(input: InstallInput, installed?: InstallOptions):
   return options;
 }
 
-/** Throws StudioError `usage` for options that do not fit each other. */
-function checkAutoscale(vllm: VllmOptions | undefined): void {
-  if (vllm?.autoscale === undefined) return;
-  if (vllm.maxReplicas === undefined || vllm.maxReplicas <= vllm.replicas)
-    throw new StudioError(
-      'usage',
-      `--vllm-autoscale requires --vllm-max-replicas above ${vllm.replicas}, the minimum.`,
-    );
-  if (vllm.autoscale === 'keda' && vllm.prometheus === undefined)
-    throw new StudioError(
-      'usage',
-      '--vllm-autoscale keda requires --vllm-prometheus URL, which has the metrics of vLLM.',
-    );
+/** Throws StudioError `usage` if a model does not fit, or if a call could not be told which model it is for. */
+function checkModels(models: ModelSet): void {
+  const owners = new Map<string, string | undefined>();
+  for (const { name, options } of models) {
+    checkVllm(options, name === undefined ? asOption : inFile);
+    for (const served of servedNames(options)) {
+      if (owners.has(served))
+        throw new StudioError('usage', `Two models are served as ${served}, so calls could not choose one.`, {
+          hint: 'Give one another name with --served-model-name among its arguments.',
+        });
+      owners.set(served, name);
+    }
+  }
 }
 
 /** Returns the pod security level that a namespace created for the installation enforces. */
@@ -196,6 +138,7 @@ export function podSecurityLevel(options: InstallOptions): PodSecurityLevel {
 }
 
 /** Returns whether a pod mounts a folder of its node. */
-function usesNodeFolder({ storage, vllm }: InstallOptions): boolean {
-  return [storage, ...(vllm === undefined ? [] : [vllm.cache])].some((text) => parseStorage(text).kind === 'hostPath');
+function usesNodeFolder(options: InstallOptions): boolean {
+  const folders = [options.storage, ...modelsOf(options).map((model) => model.options.cache)];
+  return folders.some((text) => parseStorage(text).kind === 'hostPath');
 }

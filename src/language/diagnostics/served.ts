@@ -5,6 +5,7 @@ import { publicUrl } from '../../common/redaction/hidable.ts';
 import type { Path } from '../../config/source/parse.ts';
 import type { Problem } from '../../config/source/problem.ts';
 import { closest } from '../../config/source/suggest.ts';
+import { isInstalled } from '../../config/submission/installed.ts';
 import type { EndpointRef } from '../workspace/facts.ts';
 import { valueAt } from '../workspace/valueAt.ts';
 import type { Workspace } from '../workspace.ts';
@@ -70,7 +71,7 @@ export function endpointRefs(model: JsonObject): EndpointRef[] {
       )
     : undefined;
   return written
-    .filter((url) => !url.startsWith('demo:'))
+    .filter((url) => !url.startsWith('demo:') && !isInstalled(url))
     .map((url) => ({
       endpoint: url,
       ...(typeof apiKey === 'string' ? { apiKey } : {}),

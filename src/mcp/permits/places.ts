@@ -6,6 +6,7 @@
 import { canonicalJson } from '../../common/json.ts';
 import { publicUrl } from '../../common/redaction/hidable.ts';
 import { envNamesIn } from '../../config/env.ts';
+import { isInstalled } from '../../config/submission/installed.ts';
 import { withPart } from '../../config/submission/mix.ts';
 import {
   agentsOf,
@@ -106,7 +107,7 @@ function modelPlace({ endpoints, api_key: key, headers, name, sampling }: Submit
   return place(
     { endpoints, key, headers, withValues },
     endpoints.join(', '),
-    endpoints.filter((url) => !url.startsWith('demo:')).map(requestsTo),
+    endpoints.filter((url) => !url.startsWith('demo:') && !isInstalled(url)).map(requestsTo),
   );
 }
 

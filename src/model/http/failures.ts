@@ -4,7 +4,7 @@ import { APIConnectionError, APIConnectionTimeoutError } from 'openai';
 import { isJsonObject } from '../../common/json.ts';
 import { shortened } from '../../common/text.ts';
 import { retryAfterMs } from './retryAfter.ts';
-import { EndpointRefusal } from './transport.ts';
+import { DROPPED_HEADER, EndpointRefusal } from './transport.ts';
 
 export type Failure =
   /** The endpoint cannot accept the call now: retry later. `name` is short and is recorded with the retry. */
@@ -67,6 +67,7 @@ export function failureOf(thrown: unknown, target: CallTarget, now: number): Fai
     status: cause.status,
     body: parsed(cause.body),
     retryAfter: cause.headers.get('retry-after') ?? undefined,
+    dropped: cause.headers.get(DROPPED_HEADER) ?? undefined,
     target,
     now,
   });
@@ -75,7 +76,7 @@ export function failureOf(thrown: unknown, target: CallTarget, now: number): Fai
 /** Classifies an error object within a stream, such as vLLM's when the engine dies during a response. */
 export function streamedFailure(error: unknown, target: CallTarget, now: number): Failure {
   const code = isJsonObject(error) && typeof error['code'] === 'number' ? error['code'] : 500;
-  return httpFailure({ status: code, body: error, retryAfter: undefined, target, now });
+  return httpFailure({ status: code, body: error, retryAfter: undefined, dropped: undefined, target, now });
 }
 
 /** Returns the `error` object of a JSON body, the whole body if it has none, or the text itself. */
@@ -92,12 +93,15 @@ interface Refusal {
   readonly status: number;
   readonly body: unknown;
   readonly retryAfter: string | undefined;
+  /** Why a router dropped it. */
+  readonly dropped: string | undefined;
   readonly target: CallTarget;
   readonly now: number;
 }
 
-function httpFailure({ status, body, retryAfter, target, now }: Refusal): Failure {
-  const text = messageIn(body) ?? `status ${status} without a message`;
+function httpFailure({ status, body, retryAfter, dropped, target, now }: Refusal): Failure {
+  const message = messageIn(body) ?? `status ${status} without a message`;
+  const text = dropped === undefined ? message : `${message} (${shortened(dropped, 100)})`;
   if (status === 429 || status === 503) {
     const wait = retryAfterMs(retryAfter, now);
     return { what: 'busy', name: String(status), text, ...(wait === undefined ? {} : { retryAfterMs: wait }) };

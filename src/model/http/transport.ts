@@ -264,8 +264,11 @@ class Body implements IncomingBody {
   }
 }
 
+/** Why llm-d's router did not pass a request on, such as `rejected-saturated`. */
+export const DROPPED_HEADER = 'x-llm-d-request-dropped-reason';
+
 /** The only response headers that are used. The others would be copied and sorted for nothing. */
-const READ_HEADERS = ['content-type', 'retry-after', 'x-request-id'] as const;
+const READ_HEADERS = ['content-type', 'retry-after', 'x-request-id', DROPPED_HEADER] as const;
 
 function methodOf(method: string | undefined): Dispatcher.HttpMethod {
   return method?.toUpperCase() === 'GET' || method === undefined ? 'GET' : 'POST';

@@ -1,5 +1,6 @@
 /** Parsed submissions by hash. They are immutable blobs, so the latest ones are cached. */
 import { StudioError } from '../../common/errors.ts';
+import { type InstalledModels, withInstalled } from '../../config/submission/installed.ts';
 import {
   factsOf,
   modulesOf,
@@ -18,13 +19,16 @@ const MAX_BYTES = 16 * 1024 * 1024;
 
 export class Submissions {
   readonly #blobs: BlobStore;
+  readonly #models: InstalledModels;
   readonly #cache = new Map<string, Promise<Submission>>();
 
-  constructor(blobs: BlobStore) {
+  /** `models`: those that are installed next to the server. */
+  constructor(blobs: BlobStore, models: InstalledModels = {}) {
     this.#blobs = blobs;
+    this.#models = models;
   }
 
-  /** Throws `not_found` when the blob is missing, `usage` when it is not a submission. */
+  /** Returns a submission with the addresses of installed models. Throws `not_found` when the blob is missing, `usage` when it is not a submission. */
   get(sha: string): Promise<Submission> {
     const cached = this.#cache.get(sha);
     if (cached !== undefined) return cached;
@@ -65,7 +69,7 @@ export class Submissions {
       throw new StudioError('version', `The submission ${sha} has fields that this server does not know.`, {
         hint: 'Use a client and a server of the same version.',
       });
-    return parsed.data;
+    return withInstalled(parsed.data, this.#models);
   }
 }
 

@@ -27,7 +27,7 @@ interface ShareParts {
   readonly supervisor: () => Supervisor;
   readonly executor: () => Executor | undefined;
   readonly submissions: Submissions;
-  readonly modelServer: ModelServer | undefined;
+  readonly modelServers: readonly ModelServer[];
   /** Returns the ready replicas of an endpoint. */
   readonly replicas: (endpoint: string) => number | undefined;
 }
@@ -64,15 +64,16 @@ export function openShares(file: SharesFile, parts: ShareParts): OpenedShares {
   };
   let reports: WaitReports | undefined;
   const pods = podShares({ shares, store, submissions: parts.submissions });
-  const { modelServer: server, replicas } = parts;
-  const gpus =
-    server === undefined ? undefined : new ModelGpus({ server, replicas, record: (runs) => pods.record(runs), log });
+  const { modelServers, replicas } = parts;
+  const gpus = modelServers.map(
+    (server) => new ModelGpus({ server, replicas, record: (runs) => pods.record(runs), log }),
+  );
   return {
     shares,
     pods,
     followed: (batch, rollout, event) => {
       shares.followed(batch, event);
-      gpus?.followed(batch, rollout, event);
+      for (const each of gpus) each.followed(batch, rollout, event);
     },
     reply: (caller) => sharesReply({ ...sources, store, hasPods: executor()?.podsWait !== undefined }, caller),
     start: async () => {
@@ -81,7 +82,7 @@ export function openShares(file: SharesFile, parts: ShareParts): OpenedShares {
     },
     close: () => reports?.close(),
     flush: async () => {
-      await gpus?.close();
+      await Promise.all(gpus.map((each) => each.close()));
       await usage.close();
     },
   };

@@ -8,6 +8,7 @@ import { newId } from '../../common/ids.ts';
 import { Serial } from '../../common/serial.ts';
 import { plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
+import type { InstalledModels } from '../../config/submission/installed.ts';
 import { areCompatible } from '../../protocol/version.ts';
 import {
   BEAT_SECONDS,
@@ -50,6 +51,8 @@ export interface WorkerContext extends AppendsContext {
   readonly pods: PodEnrollment;
   readonly permits: (session: string) => SessionPermits;
   readonly endpoints: EndpointControl;
+  /** The models that are installed next to the server. */
+  readonly models: InstalledModels;
   /** Handles a report on an endpoint's load, or its refusal of the batch. */
   readonly endpoint: (batch: string, report: Frame<'endpoint'>) => void;
   /** Reports that a worker has no sandbox for what its tools start. */
@@ -180,7 +183,7 @@ export class WorkerConnection {
           `${WORKER_PROTOCOL + 1}.`,
       );
     this.#isNewer = frame.protocol > WORKER_PROTOCOL;
-    const { store, hub, deltas, tokens, endpoints } = this.#context;
+    const { store, hub, deltas, tokens, endpoints, models } = this.#context;
     const record = await store.batch(this.#batch);
     if (record === undefined) throw new StudioError('gone', `Batch ${this.#batch} no longer exists.`);
     const { parent } = record.spec;
@@ -222,6 +225,7 @@ export class WorkerConnection {
       keep,
       drop: [...ended, ...drop],
       announced,
+      ...(Object.keys(models).length === 0 ? {} : { models }),
     });
     hub.add(session);
     if (frame.away_ms !== undefined)

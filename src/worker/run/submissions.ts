@@ -1,6 +1,7 @@
 /** The submissions of a worker's rollouts: each is fetched once, and the values of `${env:…}` are filled in. */
 import { StudioError } from '../../common/errors.ts';
 import { resolveSubmission } from '../../config/env.ts';
+import { type InstalledModels, installedNames, withInstalled } from '../../config/submission/installed.ts';
 import type { Submission } from '../../config/submission.ts';
 import { codeSha, configSha, scorerVersion, submission as submissionSchema } from '../../config/submission.ts';
 import type { Outlet } from '../outlet.ts';
@@ -18,6 +19,8 @@ interface SubmissionSources {
   readonly readBlob: (sha: string) => Promise<Uint8Array>;
   readonly secrets: Readonly<Record<string, string>>;
   readonly outlet: Outlet;
+  /** Returns the models that are installed on the target, as the server last said. */
+  readonly models: () => InstalledModels;
 }
 
 export class Submissions {
@@ -29,7 +32,13 @@ export class Submissions {
   }
 
   /** Throws StudioError `config` if a value is missing, `not_found` if the server has no such submission. */
-  load(sha: string): Promise<LoadedSubmission> {
+  async load(sha: string): Promise<LoadedSubmission> {
+    const loaded = await this.#cached(sha);
+    if (installedNames(loaded.submission).length === 0) return loaded;
+    return { ...loaded, submission: withInstalled(loaded.submission, this.#sources.models()) };
+  }
+
+  #cached(sha: string): Promise<LoadedSubmission> {
     let loaded = this.#loaded.get(sha);
     if (loaded === undefined) {
       loaded = this.#load(sha);

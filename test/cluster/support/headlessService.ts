@@ -20,6 +20,11 @@ export class HeadlessService {
     return `http://${name}:${PORT}/v1`;
   }
 
+  /** One that exists, such as that of an installed model. */
+  static of(cluster: Cluster, name: string): HeadlessService {
+    return new HeadlessService(cluster, name);
+  }
+
   static async create(cluster: Cluster, name: string): Promise<HeadlessService> {
     await cluster.apply({
       apiVersion: 'v1',

@@ -345,7 +345,7 @@ describe('contradictions and missing references', () => {
           '`http://gpu-1:8000/v1`.',
         'agents/desk.agent.yaml:4:48: this endpoint is listed twice — Remove one of them.',
         'agents/desk.agent.yaml:4:67: `model.endpoint[3]` must be a URL, not the text "foo bar" — For example, ' +
-          'write `http://localhost:8000/v1` or `demo:`.',
+          'write `http://localhost:8000/v1`, `target:`, or `demo:`.',
       ],
     ],
     [

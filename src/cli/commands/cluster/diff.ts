@@ -7,6 +7,7 @@ import { harmlessLine } from '../../../trace/text/terminal.ts';
 import { readInstallOptions } from '../../clusterOptions.ts';
 import { type CommandLine, flag, type Outcome } from '../../command.ts';
 import type { Context } from '../../context.ts';
+import { explainModels } from './models.ts';
 
 /** Prints what `install` would change with the same options. */
 export async function diff(
@@ -16,8 +17,10 @@ export async function diff(
   installed: InstallOptions | undefined,
 ): Promise<Outcome> {
   const { diffInstall } = await import('../../../kubernetes/install/diff.ts');
+  const options = await readInstallOptions(commandLine, installed, context.cwd);
+  await explainModels(context, commandLine, options);
   const found = await diffInstall(opened, {
-    options: await readInstallOptions(commandLine, installed, context.cwd),
+    options,
     installed: installed !== undefined,
     // Nothing is created: without the namespace, all objects would be.
     createNamespace: true,

@@ -23,6 +23,7 @@ export interface TargetFinding {
     | 'access'
     | 'limits'
     | 'network'
+    | 'model'
     | 'outside';
   readonly state: FindingState;
   readonly text: string;

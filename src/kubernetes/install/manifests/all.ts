@@ -1,12 +1,14 @@
 /** Builds all objects of an installation, in the order in which they are applied. */
 
 import type { KubeObject } from '../../access/objects.ts';
-import { NAMES } from '../../names.ts';
+import { labels, NAMES } from '../../names.ts';
 import type { Archive } from '../../programs/archive.ts';
 import type { InstallOptions } from '../options.ts';
 import { outsideObjects } from '../outside/objects.ts';
 import { parseStorage } from '../storage.ts';
 import { optionsMap } from '../stored.ts';
+import { vllm } from '../vllm/manifests.ts';
+import { modelsOf } from '../vllm/models.ts';
 import { admissionPolicies } from './admission.ts';
 import { identityBindings } from './identities.ts';
 import { networkPolicies } from './network.ts';
@@ -14,7 +16,6 @@ import { disruptionBudget } from './pods.ts';
 import { type ProgramMaps, programMaps } from './programs.ts';
 import { rights, serverAccount } from './rights.ts';
 import { serverDeployment, serverService } from './server.ts';
-import { vllm } from './vllm.ts';
 import { claimOf } from './volumes.ts';
 
 /** Returns all objects but the namespace and the Secret with the client tokens, which are created once. */
@@ -42,7 +43,9 @@ export function objectsOf(options: InstallOptions, programs: ProgramMaps | undef
     serverDeployment(options, programs, namespace),
     ...outsideObjects(options, namespace),
     // A server with a store of its own is alone.
-    ...(parseStorage(options.storage).kind === 'postgres' ? [disruptionBudget('server', namespace)] : []),
-    ...(options.vllm === undefined ? [] : vllm(options.vllm, options, namespace)),
+    ...(parseStorage(options.storage).kind === 'postgres'
+      ? [disruptionBudget(NAMES.server, { namespace, component: 'server' }, labels('server'))]
+      : []),
+    ...modelsOf(options).flatMap((model) => vllm(model, options, namespace)),
   ];
 }

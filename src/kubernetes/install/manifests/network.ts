@@ -16,8 +16,8 @@ import {
 import type { InstallOptions } from '../options.ts';
 import { proxyEgress } from '../outside/outbound.ts';
 import { parseStorage } from '../storage.ts';
+import { componentOf, type ModelSet, modelLabels, modelsOf, objectName, VLLM_PORT } from '../vllm/models.ts';
 import { object } from './object.ts';
-import { VLLM_PORT } from './vllm.ts';
 
 const tcp = (...ports: readonly number[]) => ports.map((port) => ({ protocol: 'TCP' as const, port }));
 const pods = (component: Component): Peer => ({ podSelector: { matchLabels: labels(component) } });
@@ -37,7 +37,8 @@ const DNS: EgressRule = {
 
 export function networkPolicies(options: InstallOptions, namespace: string): KubeObject[] {
   const allowed = [...proxyEgress(options), ...options.allowEgress.map(allowedEgress)];
-  const model: EgressRule[] = options.vllm === undefined ? [] : [{ to: [pods('vllm')], ports: tcp(VLLM_PORT) }];
+  const models = modelsOf(options);
+  const model: EgressRule[] = models.length === 0 ? [] : [{ to: modelPeers(models), ports: tcp(VLLM_PORT) }];
   const server: IngressRule[] = [
     {
       from: [
@@ -52,7 +53,7 @@ export function networkPolicies(options: InstallOptions, namespace: string): Kub
     object(
       'NetworkPolicy',
       name,
-      { namespace, component: component === 'vllm' ? 'vllm' : 'server' },
+      { namespace, component: 'server' },
       {
         spec: {
           podSelector: { matchLabels: component === undefined ? OURS : labels(component) },
@@ -79,27 +80,37 @@ export function networkPolicies(options: InstallOptions, namespace: string): Kub
       // Workers of an older version, which an upgrade meets, use no TLS.
       egress: [{ to: [pods('server')], ports: tcp(options.port, options.tlsPort) }, ...model, ...allowed],
     }),
-    ...(options.vllm === undefined
-      ? []
-      : [
-          policy(NAMES.vllm, 'vllm', {
+    ...models.map(({ name, options: { autoscale, model: weights } }) =>
+      object(
+        'NetworkPolicy',
+        objectName(name),
+        { namespace, component: componentOf(name) },
+        {
+          spec: {
+            podSelector: { matchLabels: modelLabels(name) },
+            policyTypes: ['Ingress', 'Egress'],
             ingress: [
               {
                 from: [
                   ...[pods('worker'), pods('server')],
                   // Prometheus reads the requests that wait.
-                  ...(options.vllm.autoscale === undefined
-                    ? []
-                    : options.allowIngress.map((text) => parseAllowed(text).peer)),
+                  ...(autoscale === undefined ? [] : options.allowIngress.map((text) => parseAllowed(text).peer)),
                 ],
                 ports: tcp(VLLM_PORT),
               },
             ],
             // Weights come from a hub, unless the model is a folder.
-            egress: [...(options.vllm.model.startsWith('/') ? [] : [{ to: ANYWHERE, ports: tcp(443) }]), ...allowed],
-          }),
-        ]),
+            egress: [...(weights.startsWith('/') ? [] : [{ to: ANYWHERE, ports: tcp(443) }]), ...allowed],
+          },
+        },
+      ),
+    ),
   ];
+}
+
+/** The pods of the model of `--vllm`, and those of all further models. */
+function modelPeers(models: ModelSet): Peer[] {
+  return [...new Set(models.map(({ name }) => componentOf(name)))].map(pods);
 }
 
 interface Policy {

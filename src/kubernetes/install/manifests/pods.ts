@@ -1,10 +1,9 @@
 /** Parts of the pods of an installation. */
 import type { Placement } from '../../../config/schema/placement.ts';
 import type { KubeObject } from '../../access/objects.ts';
-import { type Component, labels, NAMES } from '../../names.ts';
 import { spreadOf } from '../../placement.ts';
 import { CONTAINER_SECURITY, USER } from '../../security/podSecurity.ts';
-import { object } from './object.ts';
+import { object, type Place } from './object.ts';
 
 /** Returns an init container that makes our user the owner of a node's folder, which the kubelet created as root. */
 export function folderOwner(
@@ -42,7 +41,7 @@ export function fieldEnv(name: string, fieldPath: string): Readonly<Record<strin
 
 /** Returns the fields of a pod's specification that say where it runs. `tolerations`: those that it always has. */
 export function placed(
-  component: Component,
+  selected: Readonly<Record<string, string>>,
   pods: Placement = {},
   tolerations: readonly Readonly<Record<string, unknown>>[] = [],
 ): Readonly<Record<string, unknown>> {
@@ -52,7 +51,7 @@ export function placed(
     ...(nodeSelector === undefined ? {} : { nodeSelector }),
     ...(all === undefined ? {} : { tolerations: all }),
     ...(priorityClassName === undefined ? {} : { priorityClassName }),
-    ...spreadOf(spread, labels(component)),
+    ...spreadOf(spread, selected),
   };
 }
 
@@ -67,17 +66,12 @@ export function pullSecrets(...names: readonly (string | undefined)[]): Readonly
  * single one may be taken, since nothing but its move would end the drain. Workers have none: the controller cannot
  * count what a Job should have, so a budget would stop every drain, and a worker hands its rollouts over in seconds.
  */
-export function disruptionBudget(component: 'server' | 'vllm', namespace: string): KubeObject {
-  return object(
-    'PodDisruptionBudget',
-    NAMES[component],
-    { namespace, component },
-    {
-      spec: {
-        maxUnavailable: 1,
-        unhealthyPodEvictionPolicy: 'AlwaysAllow',
-        selector: { matchLabels: labels(component) },
-      },
+export function disruptionBudget(name: string, place: Place, selected: Readonly<Record<string, string>>): KubeObject {
+  return object('PodDisruptionBudget', name, place, {
+    spec: {
+      maxUnavailable: 1,
+      unhealthyPodEvictionPolicy: 'AlwaysAllow',
+      selector: { matchLabels: selected },
     },
-  );
+  });
 }

@@ -8,6 +8,7 @@ import {
   IMAGE_PROGRAMS,
   labels,
   MODEL_GPUS_VARIABLE,
+  MODELS_VARIABLE,
   NAMES,
   OPTIONS_ANNOTATION,
   SERVER_PORT_NAME,
@@ -24,6 +25,7 @@ import { identityArguments, identityMounts, identityVolumes } from '../outside/i
 import { isSecureBackend, outsideHosts } from '../outside/objects.ts';
 import { bundleMounts, bundleVolumes, serverOutboundEnv } from '../outside/outbound.ts';
 import { parseStorage } from '../storage.ts';
+import { modelsForServer } from '../vllm/models.ts';
 import { object, type Place } from './object.ts';
 import { fieldEnv, folderOwner, placed, pullSecrets, secretEnv } from './pods.ts';
 import type { ProgramMaps } from './programs.ts';
@@ -119,7 +121,7 @@ function podSpec(
   return {
     serviceAccountName: serverAccount(options),
     ...(pods.image_pull_secrets === undefined ? {} : pullSecrets(options.pullSecret, ...pods.image_pull_secrets)),
-    ...placed('server', pods),
+    ...placed(labels('server'), pods),
     automountServiceAccountToken: true,
     enableServiceLinks: false,
     terminationGracePeriodSeconds: GRACE_SECONDS,
@@ -216,10 +218,7 @@ function container(
       ...(options.retention === undefined
         ? []
         : [{ name: RETENTION_VARIABLE, value: canonicalJson(options.retention) }]),
-      // Several servers would each divide the GPU time of the model.
-      ...(options.vllm === undefined || options.replicas > 1
-        ? []
-        : [{ name: MODEL_GPUS_VARIABLE, value: String(options.vllm.gpus) }]),
+      ...modelsEnv(options),
       ...(sha === undefined ? [{ name: 'ROLLOUT_PROGRAMS', value: options.programs }] : []),
       { name: 'HOME', value: WORK },
       { name: 'TMPDIR', value: WORK },
@@ -252,6 +251,17 @@ function container(
       ...(folder ? [{ name: 'store', mountPath: STORE }] : []),
     ],
   };
+}
+
+/** Returns what the server knows of the installed models. */
+function modelsEnv(options: InstallOptions): Readonly<Record<string, unknown>>[] {
+  const models = modelsForServer(options);
+  if (models.length === 0) return [];
+  return [
+    { name: MODELS_VARIABLE, value: canonicalJson(models) },
+    // Several servers would each divide the GPU time of the models.
+    ...(options.replicas > 1 ? [] : [{ name: MODEL_GPUS_VARIABLE, value: '1' }]),
+  ];
 }
 
 /** Returns the names by which the server may be called. */

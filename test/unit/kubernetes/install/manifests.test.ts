@@ -4,9 +4,9 @@ import { describe, test } from 'node:test';
 import type { KubeObject } from '../../../../src/kubernetes/access/objects.ts';
 import { manifests } from '../../../../src/kubernetes/install/manifests/all.ts';
 import { RULES } from '../../../../src/kubernetes/install/manifests/rights.ts';
-import { vllmUrl } from '../../../../src/kubernetes/install/manifests/vllm.ts';
 import { type InstallInput, resolveOptions } from '../../../../src/kubernetes/install/options.ts';
 import { newTokens } from '../../../../src/kubernetes/install/tokens.ts';
+import { modelUrl } from '../../../../src/kubernetes/install/vllm/models.ts';
 import { identityBinding } from '../../../../src/kubernetes/names.ts';
 
 const ARCHIVE = { sha: 'a'.repeat(64), packed: Buffer.from('packed') };
@@ -475,7 +475,7 @@ describe('a model', () => {
       ['ReadWriteMany'],
     );
     assert.equal((find(objects, 'Service', 'rollout-studio-vllm')['spec'] as { clusterIP: string }).clusterIP, 'None');
-    assert.equal(vllmUrl('team'), 'http://rollout-studio-vllm.team.svc:8000/v1');
+    assert.equal(modelUrl(undefined, 'team'), 'http://rollout-studio-vllm.team.svc:8000/v1');
   });
 
   test('is absent by default', () => {

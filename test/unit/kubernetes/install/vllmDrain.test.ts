@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { DRAIN_SCRIPT } from '../../../../src/kubernetes/install/manifests/vllmDrain.ts';
+import { DRAIN_SCRIPT } from '../../../../src/kubernetes/install/vllm/drain.ts';
 import { fakeEndpoint } from '../../../support/endpoint.ts';
 
 const skip = spawnSync('python3', ['-c', '']).status === 0 ? false : 'no Python here';

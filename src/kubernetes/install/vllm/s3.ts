@@ -1,6 +1,8 @@
 /** Weights that vLLM streams from S3 to its GPUs, without a copy on a disk (Run:ai Model Streamer). */
-import type { VllmOptions } from '../options.ts';
-import { secretEnv } from './pods.ts';
+
+import { secretEnv } from '../manifests/pods.ts';
+import type { VllmOptions } from './options.ts';
+import { hasFlag } from './sizing/plan.ts';
 
 const LOAD_FORMAT = '--load-format';
 /** Keys of the Secret, which are the variables of the AWS SDKs. */
@@ -9,8 +11,7 @@ const OPTIONAL = ['AWS_SESSION_TOKEN', 'AWS_ENDPOINT_URL', 'AWS_REGION'];
 
 /** Returns the arguments for a model in a bucket, unless the options load it another way. */
 export function s3Arguments({ model, arguments: own }: VllmOptions): string[] {
-  const isSet = own.some((argument) => argument === LOAD_FORMAT || argument.startsWith(`${LOAD_FORMAT}=`));
-  return model.startsWith('s3://') && !isSet ? [LOAD_FORMAT, 'runai_streamer'] : [];
+  return model.startsWith('s3://') && !hasFlag(own, LOAD_FORMAT) ? [LOAD_FORMAT, 'runai_streamer'] : [];
 }
 
 export function s3Env(secret: string | undefined): Readonly<Record<string, unknown>>[] {

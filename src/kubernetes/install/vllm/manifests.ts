@@ -2,21 +2,21 @@
 
 import type { Placement } from '../../../config/schema/placement.ts';
 import type { KubeObject } from '../../access/objects.ts';
-import { labels, NAMES } from '../../names.ts';
 import { CONTAINER_SECURITY, POD_SECURITY } from '../../security/podSecurity.ts';
-import type { InstallOptions, VllmOptions } from '../options.ts';
+import { object, type Place } from '../manifests/object.ts';
+import { disruptionBudget, folderOwner, placed, pullSecrets, secretEnv } from '../manifests/pods.ts';
+import { scrapeAnnotations } from '../manifests/scraped.ts';
+import { claimOf, dataVolume } from '../manifests/volumes.ts';
+import type { InstallOptions } from '../options.ts';
 import { bundleMounts, bundleVolumes, pythonOutboundEnv } from '../outside/outbound.ts';
 import { parseStorage } from '../storage.ts';
-import { object, type Place } from './object.ts';
-import { disruptionBudget, folderOwner, placed, pullSecrets, secretEnv } from './pods.ts';
-import { scrapeAnnotations } from './scraped.ts';
-import { drainHook, VLLM_GRACE_SECONDS } from './vllmDrain.ts';
-import { modelArguments } from './vllmModels.ts';
-import { s3Arguments, s3Env } from './vllmS3.ts';
-import { autoscaling } from './vllmScale.ts';
-import { claimOf, dataVolume } from './volumes.ts';
+import { autoscaling } from './autoscaling.ts';
+import { drainHook, VLLM_GRACE_SECONDS } from './drain.ts';
+import { modelArguments } from './modelArguments.ts';
+import { cacheName, componentOf, type InstalledModel, modelLabels, objectName, VLLM_PORT } from './models.ts';
+import { productsOf, type VllmOptions } from './options.ts';
+import { s3Arguments, s3Env } from './s3.ts';
 
-export const VLLM_PORT = 8000;
 const CACHE = '/cache';
 /** HOME, and the folder of temporary files. */
 const WORK = '/work';
@@ -25,20 +25,21 @@ const WORK_LIMIT = '16Gi';
 const START_SECONDS = 3600;
 
 /** `installed`: whose image prepares the folder of a node. */
-export function vllm(options: VllmOptions, installed: InstallOptions, namespace: string): KubeObject[] {
-  const place: Place = { namespace, component: 'vllm' };
-  const selected = labels('vllm');
+export function vllm({ name, options }: InstalledModel, installed: InstallOptions, namespace: string): KubeObject[] {
+  const place: Place = { namespace, component: componentOf(name) };
+  const selected = modelLabels(name);
+  const called = objectName(name);
   const { vllm: pods = {} } = installed.pods ?? {};
   const cache = parseStorage(options.cache);
   return [
     ...claimOf(
-      NAMES.cache,
+      cacheName(name),
       cache,
       options.cacheSize,
       place,
       Math.max(options.replicas, options.maxReplicas ?? 1) > 1 ? 'ReadWriteMany' : 'ReadWriteOnce',
     ),
-    object('Deployment', NAMES.vllm, place, {
+    object('Deployment', called, place, {
       spec: {
         // Whatever scales it decides; an apply must not.
         ...(options.autoscale === undefined ? { replicas: options.replicas } : {}),
@@ -57,13 +58,13 @@ export function vllm(options: VllmOptions, installed: InstallOptions, namespace:
             labels: { ...pods.labels, ...selected },
             ...annotated(options, pods),
           },
-          spec: podSpec(options, installed, pods),
+          spec: podSpec({ name, options }, installed, pods),
         },
       },
     }),
-    disruptionBudget('vllm', namespace),
-    ...autoscaling(options, namespace),
-    object('Service', NAMES.vllm, place, {
+    disruptionBudget(called, place, selected),
+    ...autoscaling({ name, options }, namespace),
+    object('Service', called, place, {
       spec: {
         clusterIP: 'None',
         selector: selected,
@@ -80,12 +81,11 @@ function annotated({ autoscale }: VllmOptions, { annotations }: Placement): Read
   return Object.keys(all).length === 0 ? {} : { annotations: all };
 }
 
-/** Returns the address of the model for batch files. */
-export function vllmUrl(namespace: string): string {
-  return `http://${NAMES.vllm}.${namespace}.svc:${VLLM_PORT}/v1`;
-}
-
-function podSpec(options: VllmOptions, installed: InstallOptions, pods: Placement): Readonly<Record<string, unknown>> {
+function podSpec(
+  { name, options }: InstalledModel,
+  installed: InstallOptions,
+  pods: Placement,
+): Readonly<Record<string, unknown>> {
   const { image, pullPolicy, pullSecret } = installed;
   const cache = parseStorage(options.cache);
   return {
@@ -98,19 +98,19 @@ function podSpec(options: VllmOptions, installed: InstallOptions, pods: Placemen
       nodeAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: {
           nodeSelectorTerms: [
-            { matchExpressions: [{ key: 'nvidia.com/gpu.product', operator: 'In', values: options.products }] },
+            { matchExpressions: [{ key: 'nvidia.com/gpu.product', operator: 'In', values: productsOf(options) }] },
           ],
         },
       },
     },
-    ...placed('vllm', pods, [{ key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule' }]),
+    ...placed(modelLabels(name), pods, [{ key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule' }]),
     securityContext: POD_SECURITY,
     ...(cache.kind === 'hostPath' ? { initContainers: [folderOwner(image, pullPolicy, 'cache', CACHE)] } : {}),
     containers: [container(options, installed, pods)],
     volumes: [
       // The processes of one replica communicate through shared memory.
       { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: `${sharedMemory(options)}Gi` } },
-      dataVolume('cache', cache, NAMES.cache, options.cacheSize),
+      dataVolume('cache', cache, cacheName(name), options.cacheSize),
       { name: 'work', emptyDir: { sizeLimit: WORK_LIMIT } },
       ...bundleVolumes(installed),
     ],
@@ -140,11 +140,6 @@ function container(
       String(VLLM_PORT),
       '--tensor-parallel-size',
       String(options.gpus),
-      ...(options.toolParser === undefined
-        ? []
-        : ['--enable-auto-tool-choice', '--tool-call-parser', options.toolParser]),
-      ...(options.reasoningParser === undefined ? [] : ['--reasoning-parser', options.reasoningParser]),
-      ...(options.loras.length === 0 ? [] : ['--enable-lora', '--lora-modules', ...options.loras]),
       ...modelArguments(options),
       ...s3Arguments(options),
       // Metrics that rollouts show of each call, and a “busy” response instead of an endless queue.

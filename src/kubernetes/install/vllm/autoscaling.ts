@@ -1,8 +1,7 @@
 /** Builds what adds and removes replicas of a model by the requests that wait for it. */
 import type { KubeObject } from '../../access/objects.ts';
-import { NAMES } from '../../names.ts';
-import type { VllmOptions } from '../options.ts';
-import { object, type Place } from './object.ts';
+import { object, type Place } from '../manifests/object.ts';
+import { componentOf, type InstalledModel, objectName } from './models.ts';
 
 /**
  * Requests that wait for each replica before another one starts. The server lets only few wait, and holds the other
@@ -12,6 +11,8 @@ const WAITING = '2';
 /** Weights take minutes to load, so replicas stay through short pauses, and leave one at a time. */
 const STAY_SECONDS = 600;
 const LEAVE_SECONDS = 300;
+/** What follows the name of a Deployment in the names of its pods; not the name of another model. */
+const POD = '[a-z0-9]+-[a-z0-9]+';
 /** What Prometheus adapters call `vllm:num_requests_waiting`. */
 const CUSTOM_METRIC = 'vllm_num_requests_waiting';
 
@@ -23,13 +24,14 @@ const BEHAVIOR = {
   },
 } as const;
 
-export function autoscaling(options: VllmOptions, namespace: string): KubeObject[] {
+export function autoscaling({ name, options }: InstalledModel, namespace: string): KubeObject[] {
   const { autoscale, replicas, maxReplicas = replicas, prometheus } = options;
-  const place: Place = { namespace, component: 'vllm' };
-  const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: NAMES.vllm };
+  const called = objectName(name);
+  const place: Place = { namespace, component: componentOf(name) };
+  const scaleTargetRef = { apiVersion: 'apps/v1', kind: 'Deployment', name: called };
   if (autoscale === 'hpa')
     return [
-      object('HorizontalPodAutoscaler', NAMES.vllm, place, {
+      object('HorizontalPodAutoscaler', called, place, {
         spec: {
           scaleTargetRef,
           minReplicas: replicas,
@@ -46,7 +48,7 @@ export function autoscaling(options: VllmOptions, namespace: string): KubeObject
     ];
   if (autoscale === undefined) return [];
   return [
-    object('ScaledObject', NAMES.vllm, place, {
+    object('ScaledObject', called, place, {
       spec: {
         scaleTargetRef,
         minReplicaCount: replicas,
@@ -60,7 +62,7 @@ export function autoscaling(options: VllmOptions, namespace: string): KubeObject
             metricType: 'AverageValue',
             metadata: {
               serverAddress: prometheus,
-              query: `sum(vllm:num_requests_waiting{namespace="${namespace}",pod=~"${NAMES.vllm}-.+"}) or vector(0)`,
+              query: `sum(vllm:num_requests_waiting{namespace="${namespace}",pod=~"${called}-${POD}"}) or vector(0)`,
               threshold: WAITING,
             },
           },

@@ -1,0 +1,57 @@
+/** Reports whether the models of an installation serve. */
+import type { Cluster } from '../../../kubernetes/access/cluster.ts';
+import { isReady } from '../../../kubernetes/access/podReady.ts';
+import type { InstallOptions } from '../../../kubernetes/install/options.ts';
+import { type InstalledModel, modelLabels, modelsOf, objectName } from '../../../kubernetes/install/vllm/models.ts';
+import { servedNames } from '../../../kubernetes/install/vllm/options.ts';
+import { selector } from '../../../kubernetes/names.ts';
+import { obstacleOf } from '../serverPod.ts';
+import { type TargetFinding, trouble } from './finding.ts';
+
+/** Returns a finding for each model. */
+export async function modelFindings(
+  cluster: Cluster,
+  options: InstallOptions,
+  signal: AbortSignal | undefined,
+): Promise<TargetFinding[]> {
+  return await Promise.all(
+    modelsOf(options).map((model) =>
+      modelFinding(cluster, model, signal).catch((error: unknown) => {
+        signal?.throwIfAborted();
+        return trouble('model', error);
+      }),
+    ),
+  );
+}
+
+async function modelFinding(
+  cluster: Cluster,
+  { name, options }: InstalledModel,
+  signal: AbortSignal | undefined,
+): Promise<TargetFinding> {
+  const [deployment, pods] = await Promise.all([
+    cluster.get('Deployment', objectName(name), { signal }),
+    cluster.list('Pod', { labels: selector(modelLabels(name)), signal }),
+  ]);
+  const live = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const ready = live.filter(isReady).length;
+  const wanted = deployment?.spec?.replicas ?? options.replicas;
+  const served = servedNames(options);
+  const data = { model: options.model, served, name: name ?? null, ready, replicas: wanted };
+  const title = `${served.join(', ')}: ${ready} of ${wanted} ${wanted === 1 ? 'replica' : 'replicas'} ready`;
+  if (ready > 0) return { name: 'model', state: 'ok', text: title, data };
+  const obstacle = live.map(obstacleOf).find((text) => text !== undefined);
+  const log = `kubectl logs deployment/${objectName(name)} -n ${cluster.namespace}`;
+  return {
+    name: 'model',
+    state: 'missing',
+    text: `${title}${obstacle === undefined ? '' : `; ${obstacle}`}`,
+    hint:
+      wanted === 0
+        ? `Start it with kubectl scale deployment ${objectName(name)} --replicas=1 -n ${cluster.namespace}`
+        : obstacle === undefined
+          ? `Loading weights takes minutes. Follow it with ${log}.`
+          : 'Calls wait for it. Free what it needs, or change it with rollout cluster upgrade.',
+    data,
+  };
+}
