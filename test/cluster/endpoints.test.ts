@@ -104,7 +104,9 @@ describe('replicas of a model behind a headless Service', { timeout: 10 * 60_000
     }
     const { cluster, workspace } = bench;
     const open = async (): Promise<FakeEndpoint> => {
-      const model = await chatEndpoint(({ body }, response) => answerText(response, `I am ${JSON.stringify(body['model'])}`));
+      const model = await chatEndpoint(({ body }, response) =>
+        answerText(response, `I am ${JSON.stringify(body['model'])}`),
+      );
       models.push(model);
       return model;
     };

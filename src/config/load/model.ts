@@ -1,7 +1,7 @@
 import type { ModelSection } from '../schema/modelSection.ts';
-import { isInstalled } from '../submission/installed.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
 import { describeValue, pathText } from '../source/validate.ts';
+import { isInstalled } from '../submission/installed.ts';
 import type { Reading } from './reading.ts';
 
 /** Returns the endpoints of a model as a list. */
@@ -35,7 +35,9 @@ export function checkModel(reading: Reading, parsed: ParsedFile, at: Path, model
       reading.report(parsed, path, {
         code: 'value',
         message: `\`${pathText(path)}\` must be a URL, not ${describeValue(endpoint)}`,
-        hint: host ? `Write \`http://${endpoint}\`.` : 'For example, write `http://localhost:8000/v1`, `target:`, or `demo:`.',
+        hint: host
+          ? `Write \`http://${endpoint}\`.`
+          : 'For example, write `http://localhost:8000/v1`, `target:`, or `demo:`.',
         ...(host ? { fixes: [{ do: 'replace', text: `http://${endpoint}` }] } : {}),
       });
     }
