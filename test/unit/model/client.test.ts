@@ -121,12 +121,13 @@ describe('createModelClient: answers', () => {
     await using endpoint = await fakeEndpoint((_, response) => answerText(response, 'x'));
     await call({
       endpoints: ['demo:?latency_ms=5'],
-      model: { api_key: 'k1', headers: { 'x-team': 'blue' } },
+      model: { api_key: 'k1', headers: { 'x-team': 'blue' }, session_header: 'X-Session-Id' },
       demoUrl: endpoint.url.replace('/v1', '/demo'),
     }).reply;
     assert.equal(endpoint.seen[0]?.path, '/demo/v1/chat/completions?latency_ms=5');
     assert.equal(endpoint.seen[0].headers['authorization'], 'Bearer k1');
     assert.equal(endpoint.seen[0].headers['x-team'], 'blue');
+    assert.match(String(endpoint.seen[0].headers['x-session-id']), /^[0-9a-f]{16}$/);
   });
 
   it('captures token IDs and log probabilities as the engine sent them', async () => {

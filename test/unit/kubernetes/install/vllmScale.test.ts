@@ -33,7 +33,10 @@ test('KEDA asks Prometheus for the requests that wait, and nothing else decides 
   assert.match(scaled, /"scaleTargetRef":\{"apiVersion":"apps\/v1","kind":"Deployment","name":"rollout-studio-vllm"\}/);
   assert.match(scaled, /"minReplicaCount":1,"maxReplicaCount":4/);
   assert.match(scaled, /"serverAddress":"http:\/\/p\.monitoring:9090"/);
-  assert.match(scaled, /vllm:num_requests_waiting\{namespace=\\"ns\\",pod=~\\"rollout-studio-vllm-\.\+\\"\}/);
+  assert.match(
+    scaled,
+    /vllm:num_requests_waiting\{namespace=\\"ns\\",pod=~\\"rollout-studio-vllm-\[a-z0-9\]\+-\[a-z0-9\]\+\\"\}/,
+  );
   assert.match(found.get('PersistentVolumeClaim') ?? '', /ReadWriteMany/, 'replicas share the weights');
   assert.match(
     found.get('NetworkPolicy') ?? '',
