@@ -97,7 +97,7 @@ describe('replicas of a model behind a headless Service', { timeout: 10 * 60_000
       );
   });
 
-  it('are those of several installed models, which calls choose by name; one is removed without the other', async (test) => {
+  it('are several installed models, which calls choose by name; one is removed without the other', async (test) => {
     if (bench.site.port === undefined) {
       test.skip('pods do not reach this machine');
       return;

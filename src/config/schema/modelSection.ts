@@ -23,8 +23,9 @@ export const modelSection = z.strictObject({
     )
     .describe(
       'An OpenAI-compatible `/v1` endpoint, e.g. of vLLM (whose `/metrics` are read at the root), or a list of ' +
-        'replicas. In a cluster, also a headless Service in its namespace, whose pods are discovered. `target:` is the ' +
-        'installed model of that name, `demo:` the built-in offline model. `${env:NAME}` is resolved where the batch is submitted.',
+        'replicas. In a cluster, also a headless Service in its namespace, whose pods are discovered. `target:` is ' +
+        'the installed model of that name, `demo:` the built-in offline model. `${env:NAME}` is resolved where the ' +
+        'batch is submitted.',
     ),
   name: text('Qwen/Qwen3-32B').describe('Name of the model at the endpoint.'),
   api_key: text('${env:API_KEY}')

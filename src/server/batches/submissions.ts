@@ -28,7 +28,10 @@ export class Submissions {
     this.#models = models;
   }
 
-  /** Returns a submission with the addresses of installed models. Throws `not_found` when the blob is missing, `usage` when it is not a submission. */
+  /**
+   * Returns a submission with the addresses of installed models. Throws `not_found` when the blob is missing, `usage`
+   * when it is not a submission.
+   */
   get(sha: string): Promise<Submission> {
     const cached = this.#cache.get(sha);
     if (cached !== undefined) return cached;

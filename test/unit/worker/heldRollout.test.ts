@@ -93,6 +93,7 @@ function bench(
       readBlob: (name) => blobs.read(name, new AbortController().signal),
       secrets: {},
       outlet,
+      models: () => [],
     }),
     events: () => Promise.resolve([]),
     outlet,

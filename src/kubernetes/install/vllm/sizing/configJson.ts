@@ -61,7 +61,9 @@ export function shapeOfConfig(json: unknown, model: string, weights?: number): M
       'config',
       `The configuration of ${model} has no usable ${issue?.path.join('.') ?? 'content'}.`,
       {
-        hint: 'It must be the config.json of a text model. Without it, leave out --vllm-gpu, and set the flags yourself.',
+        hint:
+          'It must be the config.json of a text model. Without it, leave out --vllm-gpu, and set the flags ' +
+          'yourself.',
         cause: failed,
       },
     );
@@ -133,8 +135,8 @@ function parametersOf(config: TextConfig, tied: boolean): number {
 }
 
 /**
- * Returns the bytes that a gated delta net keeps for a sequence: a matrix for each head, in 32 bits, and the last inputs
- * of its convolution, in 16 (`gated_delta_net_state_shape` in `vllm/model_executor/layers/mamba/mamba_utils.py`).
+ * Returns the bytes that a gated delta net keeps for a sequence: a matrix for each head, in 32 bits, and the last
+ * inputs of its convolution, in 16 (`gated_delta_net_state_shape` in `vllm/model_executor/layers/mamba/mamba_utils.py`).
  */
 function stateBytes(config: TextConfig): number {
   const keyHeads = config.linear_num_key_heads ?? 0;

@@ -14,8 +14,8 @@ interface GpuFacts {
 const GIB = 1024 ** 3;
 
 /**
- * `bytes`: what PyTorch reports as the total capacity of these cards with ECC on (39.39 and 79.15 GiB). `products`: what
- * NVIDIA's GPU feature discovery sets.
+ * `bytes`: what PyTorch reports as the total capacity of these cards with ECC on (39.39 and 79.15 GiB). `products`:
+ * what NVIDIA's GPU feature discovery sets.
  */
 export const GPU_FACTS: Readonly<Record<Gpu, GpuFacts>> = {
   'a100-40': {

@@ -105,8 +105,8 @@ function shapeFor(input: Omit<SizingInput, 'gpus'>): ModelShape {
   if (found !== undefined) return found;
   throw new StudioError('usage', `The size of ${model} is not known, so no flags can be computed for it.`, {
     hint:
-      `Pass its config.json with ${written(input, 'model-config', 'FILE')}, or leave out ${written(input, 'gpu', gpu)}, ` +
-      'and set the flags yourself.',
+      `Pass its config.json with ${written(input, 'model-config', 'FILE')}, or leave out ` +
+      `${written(input, 'gpu', gpu)}, and set the flags yourself.`,
   });
 }
 
@@ -163,8 +163,9 @@ function doesNotFit(input: SizingInput, shape: ModelShape, memory: Memory, wante
   const left = Math.max(0, memory.cache);
   return new StudioError(
     'usage',
-    `${model} does not fit on ${gpus} × ${GPU_FACTS[gpu].title}: of ${gib(memory.usable)} GiB on each, its weights take ` +
-      `${gib(memory.weights)} GiB and vLLM ${gib(memory.reserve)} GiB, which leaves ${gib(left)} GiB for the KV cache. ` +
+    `${model} does not fit on ${gpus} × ${GPU_FACTS[gpu].title}: of ${gib(memory.usable)} GiB on each, its weights ` +
+      `take ${gib(memory.weights)} GiB and vLLM ${gib(memory.reserve)} GiB, which leaves ${gib(left)} GiB for the KV ` +
+      'cache. ' +
       `A call of ${count(length)} tokens needs ${gib(length * memory.perToken + memory.perSequence)} GiB.`,
     hints.length === 0 ? {} : { hint: `What fits: ${hints.join(', or ')}.` },
   );
