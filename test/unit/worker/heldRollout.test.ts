@@ -93,7 +93,7 @@ function bench(
       readBlob: (name) => blobs.read(name, new AbortController().signal),
       secrets: {},
       outlet,
-      models: () => [],
+      models: () => ({}),
     }),
     events: () => Promise.resolve([]),
     outlet,

@@ -161,7 +161,10 @@ describe('flags for a GPU', () => {
   it('are not computed for what does not fit, and the error says what does', () => {
     const input = { model: 'Qwen/Qwen3-32B', gpu: 'a100-40', loras: [], arguments: [] } as const;
     const small = refusal(() => planOf({ ...input, gpus: 1 }));
-    assert.match(small, /^Qwen\/Qwen3-32B does not fit on 1 × A100 40 GB: of 36\.2 GiB on each, its weights take 61\.0 GiB /);
+    assert.match(
+      small,
+      /^Qwen\/Qwen3-32B does not fit on 1 × A100 40 GB: of 36\.2 GiB on each, its weights take 61\.0 GiB /,
+    );
     assert.match(small, / What fits: --vllm-gpus 2, or --vllm-gpu a100-80 with --vllm-gpus 1, or a smaller model, /);
     assert.match(small, / such as Qwen\/Qwen3-8B, or quantized weights/);
     const long = ['--max-model-len', '128K'];

@@ -136,7 +136,8 @@ function parametersOf(config: TextConfig, tied: boolean): number {
 
 /**
  * Returns the bytes that a gated delta net keeps for a sequence: a matrix for each head, in 32 bits, and the last
- * inputs of its convolution, in 16 (`gated_delta_net_state_shape` in `vllm/model_executor/layers/mamba/mamba_utils.py`).
+ * inputs of its convolution, in 16 (`gated_delta_net_state_shape` in
+ * `vllm/model_executor/layers/mamba/mamba_utils.py`).
  */
 function stateBytes(config: TextConfig): number {
   const keyHeads = config.linear_num_key_heads ?? 0;
