@@ -232,11 +232,11 @@ export class BatchPods {
       fruitless: next.fruitless,
       settled: settledOf(this.#record),
       sizing,
-      attached: await host.attached(this.id, this.#submission),
     };
     // From then on, its Job says which pods it has.
     const job = await this.#allowance.while(sizing.parallelism, async () => {
-      const created = await objects.create(plan, signal);
+      const attached = await host.attached(this.id, this.#submission);
+      const created = await objects.create({ ...plan, attached }, signal);
       rounds.see(created);
       return created;
     });

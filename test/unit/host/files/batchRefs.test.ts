@@ -62,6 +62,7 @@ describe('the list of a batch’s tasks', () => {
       rules: [],
       parts: [],
       complete: true,
+      demand: { queue: undefined, priority: 0, concurrency: 'auto', pods: undefined },
       estimate: {
         tasks: 3,
         attempts: 3,
