@@ -12,7 +12,7 @@ export function requireInstalled(submission: Submission, models: InstalledModels
   throw new StudioError('usage', `The model ${missing} is not installed on this target.`, {
     hint:
       names.length === 0
-        ? 'No model is installed here. Set model.endpoint to the URL of a model, or install one with --vllm or --models.'
+        ? 'No model is installed here. Set model.endpoint to the URL of one, or install one with --vllm or --models.'
         : `Installed: ${listText(names)}. Set model.name to one of these, or model.endpoint to the URL of another ` +
           'one.',
   });
