@@ -30,7 +30,7 @@ test('a paused batch holds at the next gates and continues when it is resumed @d
 test('a held rollout gives its slot to the next one', async () => {
   await using store = new TestStore();
   const server = await store.start();
-  const batch = await server.submit(submission({ attempts: 1, concurrency: 1 }, 'demo:?latency_ms=50'), [
+  const batch = await server.submit(submission({ attempts: 1, concurrency: 1 }, 'demo:?latency_ms=400'), [
     additionTask('a', 5),
     additionTask('b', 1),
   ]);
