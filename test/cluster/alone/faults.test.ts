@@ -181,6 +181,7 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
       if (kitFor(test) === undefined) return;
       await faults.of(test, async () => {
         const batch = await underWay('killed', 16);
+        await until('two pods work', async () => (await bench.workers(batch)).length >= 2);
         const [first, second] = await bench.workers(batch);
         assert.ok(first !== undefined && second !== undefined);
         process.kill(podProcess(first, 'worker'), 'SIGKILL');
@@ -337,7 +338,7 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
               what: 'pod_frozen',
               like: new RegExp(`^Pod ${forever.metadata.name} did not respond .* so the server deleted it`),
             },
-            also: [{ what: 'workers_back', like: /^1 worker lost the connection to the server and reconnected/ }],
+            also: [{ what: 'workers_back', like: /^\d+ workers? lost the connection to the server and reconnected/ }],
           };
         });
       } finally {
