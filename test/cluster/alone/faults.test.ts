@@ -142,7 +142,7 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
 
     it('a node is drained', (test) =>
       faults.of(test, async () => {
-        const batch = await underWay('drained', 16);
+        const batch = await underWay('drained', 24);
         const server = (await serverPod()).spec?.nodeName;
         const pods = await bench.workers(batch);
         // Preferably one without the server, which other batches need now.
@@ -167,7 +167,7 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
         }
         return {
           batch,
-          attempts: 32,
+          attempts: 48,
           report: {
             what: 'pod_handover',
             like: new RegExp(
