@@ -28,6 +28,8 @@ setInterval(() => {}, 1000);`;
 
 describe('pods of a batch', { timeout: 20 * 60_000 }, () => {
   let bench: ClusterBench;
+  const jobNames = async (): Promise<string[]> =>
+    (await bench.cluster.list('Job')).map(({ metadata }) => metadata.name);
   before(async () => {
     bench = await ClusterBench.installed('pods', { users: { ann: { pods: 3 } } });
   });
@@ -276,8 +278,8 @@ describe('pods of a batch', { timeout: 20 * 60_000 }, () => {
   });
 
   it("are not created when a tool's requirement is not satisfied", async () => {
-    const { workspace, site, cluster } = bench;
-    const jobs = (await cluster.list('Job')).length;
+    const { workspace, site } = bench;
+    const earlier = await jobNames();
     const batch = steady(site, { tasks: 1, steps: 1 });
     const ran = await workspace.run(
       'run',
@@ -291,13 +293,15 @@ describe('pods of a batch', { timeout: 20 * 60_000 }, () => {
       ran.stderr,
       /needy\S*\.agent\.yaml:\d+:\d+: the MCP server some-server needs uv, which the image of the pods does not have/,
     );
-    const added = (await cluster.list('Job')).filter(({ metadata }) => !before.has(metadata.name));
-    assert.deepEqual(added, []);
+    assert.deepEqual(
+      (await jobNames()).filter((name) => !earlier.includes(name)),
+      [],
+    );
   });
 
   it('are not created when what a task attaches does not fit', async () => {
-    const { workspace, site, cluster } = bench;
-    const before = new Set((await cluster.list('Job')).map(({ metadata }) => metadata.name));
+    const { workspace, site } = bench;
+    const earlier = await jobNames();
     workspace.write('large.txt', 'x'.repeat(3 * 1024 * 1024));
     const files = steady(site, { tasks: 1, steps: 1, pods: { count: 1, limits: { 'ephemeral-storage': '2Mi' } } });
     const ran = await workspace.run(
@@ -309,12 +313,14 @@ describe('pods of a batch', { timeout: 20 * 60_000 }, () => {
       ran.stderr,
       /large\.batch\.yaml: pods need 3\.1 MB of disk for files of a task .*, but .* of 2Mi, which is 2\.1 MB\./,
     );
-    const added = (await cluster.list('Job')).filter(({ metadata }) => !before.has(metadata.name));
-    assert.deepEqual(added, []);
+    assert.deepEqual(
+      (await jobNames()).filter((name) => !earlier.includes(name)),
+      [],
+    );
   });
 
   it('have sidecars without rights, and no others, whatever a client submits', async () => {
-    const { workspace, site, cluster } = bench;
+    const { workspace, site } = bench;
     const sidecar = {
       name: 'side',
       image: site.image,
@@ -339,7 +345,7 @@ describe('pods of a batch', { timeout: 20 * 60_000 }, () => {
     const { batch } = JSON.parse(ran.stdout) as { batch: string };
     await bench.assertSettledOnce(batch, 1);
 
-    const jobs = (await cluster.list('Job')).length;
+    const earlier = await jobNames();
     const file = workspace.batch('hostile', batchWith({ envFrom: [{ secretRef: { name: NAMES.tokens } }] }));
     const refused = await bench.rolloutIn(workspace.path(), env, 'run', file);
     assert.equal(refused.code, 2, refused.stdout);
@@ -364,8 +370,10 @@ describe('pods of a batch', { timeout: 20 * 60_000 }, () => {
         JSON.stringify(more),
       );
     }
-    const added = (await cluster.list('Job')).filter(({ metadata }) => !before.has(metadata.name));
-    assert.deepEqual(added, []);
+    assert.deepEqual(
+      (await jobNames()).filter((name) => !earlier.includes(name)),
+      [],
+    );
   });
 
   it('have the secrets of their batch, which are nowhere else', async () => {
