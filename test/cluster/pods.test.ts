@@ -85,7 +85,9 @@ describe('pods of a batch', { timeout: 20 * 60_000 }, () => {
 
   it('are released while their batch is paused, and return when it is resumed', async () => {
     const { workspace, site, cluster } = bench;
-    const batch = await workspace.launch('released', steady(site, { tasks: 2, steps: 16, batch: { attempts: 2 } }));
+    // Longer than commands take on a busy machine.
+    const files = steady(site, { tasks: 2, steps: 16, latencyMs: 1000, batch: { attempts: 2 } });
+    const batch = await workspace.launch('released', files);
     await workspace.waitForRows(batch, (rows) => rows.some(({ progress }) => progress.steps > 0));
     // As people look at them, with the rights of the server's own account. It must not end meanwhile.
     assert.equal((await bench.rollout('pause', batch)).code, 0);
