@@ -6,7 +6,6 @@ import type { Submission } from '../config/submission.ts';
 import type { ExecutorPod, PodLogOptions } from '../protocol/pods.ts';
 import type { BatchRecord } from '../store/store.ts';
 import type { EventData } from '../trace/schema.ts';
-import type { Attached } from './kubernetes/scratch.ts';
 
 /** The services of the server that an executor uses. */
 export interface ExecutorHost {
@@ -32,9 +31,17 @@ export interface ExecutorHost {
   log(text: string, about?: LogAbout): void;
 }
 
+/** What a rollout gets on its disk before it starts, in bytes. */
+export interface Attached {
+  /** Files of the task that has the most. */
+  readonly files: number;
+  /** Code and initial state of the largest scenario of a code world. */
+  readonly state: number;
+}
+
 /** What a batch brings along. */
 export interface BatchLoad {
-  /** What each rollout gets on its disk before it starts, in bytes. */
+  /** For each rollout. */
   readonly attached: Attached;
   /** Rollouts that are known, and whether there will be no more. */
   readonly open: number;

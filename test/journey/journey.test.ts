@@ -119,9 +119,9 @@ describe('the whole journey', { timeout: 30 * 60_000 }, () => {
     await workbench.inputTitle.filter({ hasText: `Install on ${NAME}` }).waitFor({ timeout: PATIENCE_MS });
     await chooseInstallOptions(workbench, bench.site.arguments);
     await workbench.pick('Show Changes');
-    await workbench.toast(/objects to create/).waitFor({ timeout: PATIENCE_MS });
+    await workbench.inputTitle.filter({ hasText: /objects to create/ }).waitFor({ timeout: PATIENCE_MS });
     await story.picture('journey-changes');
-    await workbench.toastButton(/objects to create/, /^Apply \d+ Changes$/);
+    await workbench.pick(/^Apply \d+ Changes/);
     const installed = /Installed the rollout server on kit/;
     await workbench.toast(installed).waitFor({ timeout: 2 * PATIENCE_MS });
     await workbench.toastButton(installed, 'Use This Target');

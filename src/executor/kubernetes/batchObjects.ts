@@ -11,7 +11,7 @@ import { KINDS, type Kind } from '../../kubernetes/access/kinds.ts';
 import { type Job, type KubeObject, type OwnerReference, readObject } from '../../kubernetes/access/objects.ts';
 import { batchName, isOfBatch, LABEL, labels, type ProgramSource, selector } from '../../kubernetes/names.ts';
 import { AUTHORITY_FILE, BUNDLE_FILE, SECRETS_FILE, WORKER_FILE } from '../../kubernetes/programs/workerBootstrap.ts';
-import type { ClusterHost } from '../executor.ts';
+import type { Attached, ClusterHost } from '../executor.ts';
 import { BatchNetwork, batchPolicies, policyNames } from './batchNetwork.ts';
 import { ImagePins } from './imagePins.ts';
 import {
@@ -25,7 +25,7 @@ import {
 import { batchOf, type Round } from './jobRounds.ts';
 import { BOOTSTRAP_FILE, type PodOutbound } from './podManifest.ts';
 import { withDefaults } from './podResources.ts';
-import { type Attached, scratchOf } from './scratch.ts';
+import { scratchOf } from './scratch.ts';
 import { sidecarVariables } from './sidecarSecrets.ts';
 import type { JobSize, PodSizing } from './sizing.ts';
 

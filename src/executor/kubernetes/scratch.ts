@@ -6,14 +6,7 @@ import { StudioError } from '../../common/errors.ts';
 import { bytes } from '../../common/units.ts';
 import { diskNeeds } from '../../config/needs.ts';
 import type { Submission } from '../../config/submission.ts';
-
-/** What a rollout gets on its disk before it starts, in bytes. */
-export interface Attached {
-  /** Files of the task that has the most. */
-  readonly files: number;
-  /** Code and initial state of the largest scenario of a code world. */
-  readonly state: number;
-}
+import type { Attached } from '../executor.ts';
 
 /** MiB for the pod, and for each of its concurrent rollouts. */
 export interface Amount {

@@ -34,12 +34,16 @@ export class InstallDiffs implements vscode.TextDocumentContentProvider, vscode.
         after[index],
       ]),
     );
-    const apply = `Apply ${plural(changed.length, 'Change')}`;
-    const chosen = await vscode.window.showInformationMessage(
-      [`${title} (namespace ${diff.namespace}): ${countsText(changed)}.`, ...diff.notes].join(' '),
-      apply,
-      'Cancel',
-    );
+    const apply = {
+      label: `Apply ${plural(changed.length, 'Change')}`,
+      ...(diff.notes.length === 0 ? {} : { detail: diff.notes.join(' ') }),
+    };
+    // A notification would hide while somebody reads the changes.
+    const chosen = await vscode.window.showQuickPick([apply, { label: 'Cancel' }], {
+      title: `${title} (namespace ${namespace}): ${countsText(changed)}`,
+      placeHolder: 'Read the changes below before you apply them',
+      ignoreFocusOut: true,
+    });
     await closeTab(title);
     return chosen === apply;
   }

@@ -1,6 +1,6 @@
 /** What the rollouts of a batch get on their disks, as far as the server knows its tasks. */
 import { type Submission, scenariosOf } from '../../config/submission.ts';
-import type { Attached } from '../../executor/kubernetes/scratch.ts';
+import type { Attached } from '../../executor/executor.ts';
 import type { BlobStore, Store } from '../../store/store.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 

@@ -90,10 +90,10 @@ describe('a cluster in VS Code', { timeout: 10 * 60_000 }, () => {
     await story.picture('cluster-options');
     await workbench.pick('Show Changes');
     const changes = /Install on kit \(namespace .*\): \d+ objects to create/;
-    await workbench.toast(changes).waitFor({ timeout: PATIENCE_MS });
+    await workbench.inputTitle.filter({ hasText: changes }).waitFor({ timeout: PATIENCE_MS });
     await story.picture('cluster-changes');
     assert.equal(await bench.cluster.get('Deployment', 'rollout-studio'), undefined, 'nothing is applied before that');
-    await workbench.toastButton(changes, /^Apply \d+ Changes$/);
+    await workbench.pick(/^Apply \d+ Changes/);
     // Its pod is still pending.
     await until(
       () => /kit: created +Deployment rollout-studio/.test(story.code.server.hostLogs()),
