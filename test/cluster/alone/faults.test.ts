@@ -84,6 +84,12 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
     await bench.workspace.waitForRows(id, (rows) => ended(rows) >= 2 && rows.some(({ state }) => state === 'running'));
     return id;
   };
+  /** Waits until two pods run rollouts: one without any has nothing to hand over. */
+  const bothAtWork = (batch: string) =>
+    bench.workspace.waitForRows(
+      batch,
+      (rows) => new Set(rows.filter(({ state }) => state === 'running').map(({ worker }) => worker)).size >= 2,
+    );
   const reportOf = (batch: string, what: string) =>
     bench.workspace.waitForEvents(batch, (events) =>
       events.some((event) => event.kind === 'infra' && event.data.what === what),
@@ -143,6 +149,7 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
     it('a node is drained', (test) =>
       faults.of(test, async () => {
         const batch = await underWay('drained', 24);
+        await bothAtWork(batch);
         const server = (await serverPod()).spec?.nodeName;
         const pods = await bench.workers(batch);
         // Preferably one without the server, which other batches need now.
@@ -181,7 +188,7 @@ describe('faults of a cluster', { timeout: 10 * 60_000 }, () => {
       if (kitFor(test) === undefined) return;
       await faults.of(test, async () => {
         const batch = await underWay('killed', 16);
-        await until('two pods work', async () => (await bench.workers(batch)).length >= 2);
+        await bothAtWork(batch);
         const [first, second] = await bench.workers(batch);
         assert.ok(first !== undefined && second !== undefined);
         process.kill(podProcess(first, 'worker'), 'SIGKILL');
