@@ -151,6 +151,14 @@ export class ClusterBench {
     );
   }
 
+  /** The live pod that runs the most rollouts of a batch; undefined if none runs any. */
+  async busiest(batch: string): Promise<Pod | undefined> {
+    const running = (await this.workspace.rows(batch)).filter(({ state }) => state === 'running');
+    const count = ({ metadata }: Pod): number => running.filter(({ worker }) => worker === metadata.name).length;
+    const pods = (await this.workers(batch)).filter((pod) => count(pod) > 0);
+    return pods.toSorted((one, other) => count(other) - count(one))[0];
+  }
+
   /** Infrastructure events of the batch's stream. */
   async infra(batch: string): Promise<string[]> {
     return (await this.workspace.events(batch)).flatMap((event) => (event.kind === 'infra' ? [event.data.text] : []));

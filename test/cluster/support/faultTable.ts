@@ -16,8 +16,8 @@ export interface FaultyBatch {
   readonly report: {
     readonly what: string | RegExp;
     readonly like: RegExp;
-    /** How often it happens, and so is reported; once by default. */
-    readonly times?: number;
+    /** Whether there are more lines like it: of several faults, or of workers that return seconds apart. */
+    readonly isRepeated?: true;
   };
   /** Further lines, e.g. about its end. */
   readonly also?: readonly { readonly what: string; readonly like: RegExp }[];
@@ -85,14 +85,14 @@ export class FaultTable {
 
 function only(
   infra: readonly EventData['infra'][],
-  { what, like, times = 1 }: FaultyBatch['report'],
+  { what, like, isRepeated = false }: FaultyBatch['report'],
 ): EventData['infra'] {
   const isOf = (data: EventData['infra']): boolean =>
     typeof what === 'string' ? data.what === what : what.test(data.what);
   const found = infra.filter((data) => isOf(data) && like.test(data.text));
   const [line] = found;
   assert.ok(
-    line !== undefined && found.length === times,
+    line !== undefined && (isRepeated || found.length === 1),
     `${found.length} lines of ${String(what)} like ${String(like)} ` +
       `among:\n${infra.map((data) => `${data.what}: ${data.text}`).join('\n')}`,
   );

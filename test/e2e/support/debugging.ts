@@ -63,7 +63,8 @@ export class Debugging {
     await workbench.answer(`:${line}`);
     await workbench.atLine(line).waitFor();
     await workbench.command('Debug: Add Conditional Breakpoint...');
-    await page.locator('.breakpoint-widget .inputContainer .monaco-editor').first().waitFor();
+    // It takes the keyboard only after it is visible; until then, keys would change the file.
+    await page.locator('.breakpoint-widget .inputContainer .monaco-editor.focused').waitFor();
     await page.keyboard.type(condition);
     await page.keyboard.press('Enter');
     await page
