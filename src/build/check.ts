@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { biome, root } from './bundles.ts';
+import { strayConnections } from './checks/connections.ts';
 import { brokenImports } from './checks/imports.ts';
 import { longLines } from './checks/lineLength.ts';
 import { packageProblems } from './checks/packageContents.ts';
@@ -39,6 +40,7 @@ const CHECKS: readonly (readonly [string, () => CheckResult | Promise<CheckResul
   ['format and import order', () => runTool(biome, ['check', '--colors=off'])],
   ['line length', () => resultOf(longLines(root))],
   ['import rules', () => resultOf(brokenImports(root))],
+  ['connections to the outside', () => resultOf(strayConnections(root))],
   ['generated files', () => resultOf([...staleSchemas(root), ...staleManifest(root), ...staleReference(root)])],
   ['package contents', () => resultOf(packageProblems(root))],
   ['third-party notices', () => resultOf(staleNotices(root))],

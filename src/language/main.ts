@@ -22,6 +22,10 @@ export function startLanguageServer(
 ): void {
   const facts = new LiveFacts({
     env: process.env,
+    async request(url, options) {
+      const { outboundRequest } = await import('../net/outboundRequest.ts');
+      return await outboundRequest(url, options);
+    },
     async listTools({ command, args = [], env = {}, cwd, url = '', headers = {} }, folder, signal) {
       const { listMcpTools } = await import('../tools/mcp/listTools.ts');
       const at = cwd === undefined ? folder : joinPath(folder, cwd);

@@ -290,7 +290,10 @@ async function askEndpoint(
       hint: `Set ${missing.join(' and ')} in the environment.`,
     };
   try {
-    const response = await fetch(`${url.replace(/\/$/, '')}/models`, {
+    const { outboundRequest } = await import('../../net/outboundRequest.ts');
+    const response = await outboundRequest(`${url.replace(/\/$/, '')}/models`, {
+      method: 'GET',
+      redirects: true,
       headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
       signal: AbortSignal.any([context.signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
     });
@@ -301,7 +304,7 @@ async function askEndpoint(
         text: `${endpoint} returned HTTP status ${response.status}`,
         hint: response.status === 401 ? 'Set a valid API key in model.api_key.' : 'Check the log of the endpoint.',
       };
-    const served = modelList.parse(await response.json()).data.map((entry) => entry.id);
+    const served = modelList.parse(JSON.parse(await response.text())).data.map((entry) => entry.id);
     return served.includes(model)
       ? { name: 'endpoint', state: 'ok', text: `${endpoint} serves ${model}` }
       : {

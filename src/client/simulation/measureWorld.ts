@@ -1,5 +1,6 @@
 /** Measures how many calls fit in the context of a model that plays a world, before a batch is launched. */
 import { z } from 'zod';
+import { jsonOf } from '../../common/json.ts';
 import { envNamesIn, resolveEnv } from '../../config/env.ts';
 import { ASSUMED_TURN_TOKENS, type ContextMeter, contextMeter, measuredTurn } from '../../config/simulation/meter.ts';
 import { estimatedTokens } from '../../config/simulation/text.ts';
@@ -12,6 +13,7 @@ type Values = Readonly<Record<string, string | undefined>>;
 const ASK_MS = 3_000;
 /** Tokens that stay free for a reply without `max_tokens`. */
 const REPLY_TOKENS = 4_096;
+const MAX_REPLY_BYTES = 16 * 1024 * 1024;
 
 const tokenized = z.object({ count: z.number().int().min(1), max_model_len: z.number().int().min(1).optional() });
 const served = z.object({
@@ -65,17 +67,20 @@ async function countsOf(
   if (!/^https?:/.test(endpoint)) return {};
   const base = endpoint.replace(/\/+$/, '');
   const send = async (url: string, body?: object): Promise<unknown> => {
-    const response = await fetch(url, {
+    const { outboundRequest } = await import('../../net/outboundRequest.ts'); // most worlds need no endpoint
+    const response = await outboundRequest(url, {
+      method: body === undefined ? 'GET' : 'POST',
       headers: {
         ...headers,
         ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       },
-      ...(body === undefined ? {} : { method: 'POST', body: JSON.stringify(body) }),
-      redirect: 'error',
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       signal: AbortSignal.any([signal, AbortSignal.timeout(ASK_MS)]),
     });
-    return response.ok ? await response.json() : undefined;
+    if (response.ok) return jsonOf(await response.text(MAX_REPLY_BYTES));
+    await response.drop();
+    return undefined;
   };
   // It is no part of OpenAI's API: vLLM has it at the root.
   const messages = [{ role: 'system', content: system }];

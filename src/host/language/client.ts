@@ -14,6 +14,7 @@ import type { LanguageSettings } from '../../language/settings.ts';
 import { SECTION } from '../contributions/settings.ts';
 import type { Memory } from '../launch/memory.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
+import { childEnvironment } from '../server/outbound.ts';
 import type { ServerSettings } from '../server/serverSettings.ts';
 import type { ServerLink } from '../services.ts';
 import { setting } from '../window/settings.ts';
@@ -24,6 +25,7 @@ import { Restarts } from './restarts.ts';
 import { ServerProcess } from './serverProcess.ts';
 import { TargetQueues } from './targetQueues.ts';
 
+const PROXY_SETTINGS = ['http.proxy', 'http.noProxy', 'http.proxySupport'];
 const STOPPED_TEXT = 'The language server stopped several times. Files are not checked until you restart it.';
 
 /** Sends the library's messages to the log. Users get a single message of the extension instead. */
@@ -69,7 +71,12 @@ export class StudioLanguageClient implements vscode.Disposable {
     );
     this.#values = values;
     this.#process = new ServerProcess(log);
-    this.#client = new QuietClient('rollout', 'Rollout', () => Promise.resolve(this.#process.start()), this.#options());
+    this.#client = new QuietClient(
+      'rollout',
+      'Rollout',
+      () => Promise.resolve(this.#process.start(childEnvironment())),
+      this.#options(),
+    );
     this.#status = vscode.languages.createLanguageStatusItem('rollout.language', STUDIO_SELECTOR);
     this.#status.name = 'Rollout';
     this.#status.command = { command: 'rollout.restartLanguageServer', title: 'Restart' };
@@ -88,6 +95,11 @@ export class StudioLanguageClient implements vscode.Disposable {
       server.serverChanged(() => this.#sendSettings()),
       vscode.workspace.onDidChangeConfiguration((event) => {
         if (event.affectsConfiguration(`${SECTION}.language`)) this.#sendSettings();
+        // It asks endpoints through the proxies that it was started with.
+        if (PROXY_SETTINGS.some((name) => event.affectsConfiguration(name)))
+          this.restart().catch((error: unknown) =>
+            log.error(`Cannot restart the language server: ${errorText(error)}`),
+          );
       }),
     ];
     this.#show(State.Starting);

@@ -14,13 +14,13 @@ export class ServerProcess {
     this.#log = log;
   }
 
-  /** Starts a new process. Kills the previous one if it is still running. */
-  start(): MessageTransports {
+  /** Starts a new process. Kills the previous one if it is still running. `variables`: besides those of this process. */
+  start(variables: Readonly<Record<string, string>>): MessageTransports {
     this.end();
     const child = fork(fileURLToPath(entryUrl('language')), ['--node-ipc', `--clientProcessId=${process.pid}`], {
       execArgv: [...LONG_RUNNING],
       silent: true,
-      env: { ...process.env, ELECTRON_RUN_AS_NODE: '1', ELECTRON_NO_ASAR: '1' },
+      env: { ...process.env, ...variables, ELECTRON_RUN_AS_NODE: '1', ELECTRON_NO_ASAR: '1' },
     });
     this.#child = child;
     this.#log.info(`The language server runs as process ${child.pid ?? 0}.`);

@@ -40,7 +40,10 @@ export class ContextMeters {
   /** Asks the endpoints of the worlds, which the user can cancel. Throws StudioError `config` if there are none. */
   async measure(uris: readonly vscode.Uri[]): Promise<ShownMeter[]> {
     const meters = await withProgress('Asking the model of the world how many calls fit', async ({ signal }) => {
-      const worlds = await worldsOf(uris);
+      const [worlds] = await Promise.all([
+        worldsOf(uris),
+        import('../server/outbound.ts').then(({ applyOutbound }) => applyOutbound()),
+      ]);
       return await Promise.all(
         worlds.map(async (each): Promise<[string, ShownMeter]> => {
           const meter = await meterOfFile(each, process.env, signal);

@@ -8,6 +8,7 @@ import { DEFAULTS } from '../../config/defaults.ts';
 import { envNamesIn, resolveEnv } from '../../config/env.ts';
 import type { QueryPlace } from '../../config/queryPlaces.ts';
 import type { Problem } from '../../config/source/problem.ts';
+import type { outboundRequest } from '../../net/outboundRequest.ts';
 import { Tokenizers } from '../prompts/tokenize.ts';
 import type { LanguageSettings } from '../settings.ts';
 import type { EndpointRef, Facts, McpServerRef, TargetQueues, ToolInfo } from '../workspace/facts.ts';
@@ -20,6 +21,8 @@ const MAX_COUNTS = 200;
 
 interface FactPorts {
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Sends a request to an endpoint. */
+  readonly request: typeof outboundRequest;
   /** Starts or connects to a server and lists its tools. `folder` is that of the referencing file. */
   listTools(ref: McpServerRef, folder: string, signal: AbortSignal): Promise<readonly ToolInfo[]>;
   /** Lists the tools of a built-in set, without starting anything. */
@@ -42,7 +45,7 @@ export class LiveFacts implements Facts {
   readonly placeNamed = this.#placeNamed.event;
   readonly #named = new Set<string>();
   readonly #counts = new Map<string, number>();
-  readonly #tokenizers = new Tokenizers();
+  readonly #tokenizers: Tokenizers;
   readonly #ports: FactPorts;
   readonly #env: Readonly<Record<string, string>>;
   readonly #models: RefreshingCache<readonly string[]>;
@@ -52,6 +55,7 @@ export class LiveFacts implements Facts {
 
   constructor(ports: FactPorts) {
     this.#ports = ports;
+    this.#tokenizers = new Tokenizers(ports.request);
     this.#env = Object.fromEntries(
       Object.entries(ports.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
     );
@@ -73,7 +77,8 @@ export class LiveFacts implements Facts {
       canonicalJson(ref),
       !allowQuery || !isAllowed
         ? undefined
-        : async (signal) => this.#clean(ref, await servedModels(resolveEnv(ref, this.#env), signal)),
+        : async (signal) =>
+            this.#clean(ref, await servedModels(resolveEnv(ref, this.#env), this.#ports.request, signal)),
     );
   }
 

@@ -2,6 +2,8 @@
  * Counts tokens with the model's tokenizer: vLLM and similar servers support `POST /tokenize`.
  */
 import { z } from 'zod';
+import { jsonOf } from '../../common/json.ts';
+import type { outboundRequest } from '../../net/outboundRequest.ts';
 
 export interface TokenizeTarget {
   /** URL up to `/v1`, with variables resolved. */
@@ -18,6 +20,8 @@ interface CountRequest {
 }
 
 const TIMEOUT_MS = 3_000;
+/** Replies list all tokens. */
+const MAX_BYTES = 64 * 1024 * 1024;
 /** Maximum queue length. Every keystroke adds a text, so older ones are dropped. */
 const MAX_QUEUED = 4;
 /** How long to skip an endpoint that did not respond. */
@@ -31,11 +35,11 @@ export class Tokenizers {
   readonly #retryAt = new Map<string, number>();
   readonly #queue: CountRequest[] = [];
   #busy = false;
-  readonly #fetch: typeof fetch;
+  readonly #send: typeof outboundRequest;
   readonly #now: () => number;
 
-  constructor(fetchFn: typeof fetch = fetch, now: () => number = Date.now) {
-    this.#fetch = fetchFn;
+  constructor(send: typeof outboundRequest, now: () => number = Date.now) {
+    this.#send = send;
     this.#now = now;
   }
 
@@ -53,17 +57,17 @@ export class Tokenizers {
     for (let next = this.#queue.pop(); next !== undefined; next = this.#queue.pop()) {
       const { endpoint } = next.target;
       const count =
-        (this.#retryAt.get(endpoint) ?? 0) > this.#now() ? undefined : await this.#fetchFn(next.target, next.text);
+        (this.#retryAt.get(endpoint) ?? 0) > this.#now() ? undefined : await this.#request(next.target, next.text);
       if (count === undefined && !this.#retryAt.has(endpoint)) this.#retryAt.set(endpoint, this.#now() + RETRY_MS);
       next.resolve(count);
     }
     this.#busy = false;
   }
 
-  async #fetchFn({ endpoint, model, apiKey, headers }: TokenizeTarget, text: string): Promise<number | undefined> {
+  async #request({ endpoint, model, apiKey, headers }: TokenizeTarget, text: string): Promise<number | undefined> {
     this.#retryAt.delete(endpoint);
     try {
-      const response = await this.#fetch(`${endpoint.replace(/\/+$/, '').replace(/\/v1$/, '')}/tokenize`, {
+      const response = await this.#send(`${endpoint.replace(/\/+$/, '').replace(/\/v1$/, '')}/tokenize`, {
         method: 'POST',
         signal: AbortSignal.timeout(TIMEOUT_MS),
         headers: {
@@ -73,8 +77,9 @@ export class Tokenizers {
         },
         body: JSON.stringify({ model, prompt: text, add_special_tokens: false }),
       });
-      if (!response.ok) return undefined;
-      return countReply.safeParse(await response.json()).data?.count;
+      if (response.ok) return countReply.safeParse(jsonOf(await response.text(MAX_BYTES))).data?.count;
+      await response.drop();
+      return undefined;
     } catch {
       return undefined; // unavailable, too slow, or unsupported; use the estimate
     }

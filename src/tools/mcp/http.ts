@@ -1,5 +1,6 @@
 import type { JSONRPCMessage } from '@modelcontextprotocol/client';
 import { isJSONRPCRequest, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { outboundFetch } from '../../net/outboundFetch.ts';
 
 /** Error of a request whose stream ended without a response. */
 export const STREAM_LOST = 'The connection ended before the response arrived.';
@@ -13,7 +14,7 @@ type SendOptions = Parameters<StreamableHTTPClientTransport['send']>[1];
  */
 export class HttpTransport extends StreamableHTTPClientTransport {
   constructor(url: URL, headers: Readonly<Record<string, string>>) {
-    super(url, { requestInit: { headers: { ...headers } } });
+    super(url, { requestInit: { headers: { ...headers } }, fetch: outboundFetch });
   }
 
   override send(message: JSONRPCMessage | JSONRPCMessage[], options?: SendOptions): Promise<void> {

@@ -7,10 +7,12 @@ import { it } from 'node:test';
 import type { QueryPlace } from '../../../src/config/queryPlaces.ts';
 import { LiveFacts } from '../../../src/language/facts/liveFacts.ts';
 import type { McpServerRef } from '../../../src/language/workspace/facts.ts';
+import { outboundRequest } from '../../../src/net/outboundRequest.ts';
 
 function facts(reads: string[] = []): LiveFacts {
   return new LiveFacts({
     env: { PATH: '/bin' },
+    request: outboundRequest,
     listTools: () => Promise.reject(new Error('no server is queried')),
     builtinTools: (set) => {
       reads.push(set);
@@ -77,6 +79,7 @@ it('nothing is started or sent before the user allows it, and values go only int
   const started: McpServerRef[] = [];
   const live = new LiveFacts({
     env: { KEY: 'secret' },
+    request: outboundRequest,
     listTools: (ref) => {
       started.push(ref);
       return Promise.resolve([{ name: 'echo' }]);

@@ -3,9 +3,20 @@ import { test } from 'node:test';
 import { tokenize } from '../../../src/demo/text/tokenizer.ts';
 import { estimateTokens } from '../../../src/language/prompts/tokenEstimate.ts';
 import { Tokenizers, type TokenizeTarget } from '../../../src/language/prompts/tokenize.ts';
+import { type OutboundRequest, type OutboundResponse, outboundRequest } from '../../../src/net/outboundRequest.ts';
 import { startDemoServer } from '../../support/demoServer.ts';
 
 const TARGET: TokenizeTarget = { endpoint: 'http://gpu:8000/v1', model: 'm', apiKey: 'k', headers: { team: 'a' } };
+
+function reply(body: unknown, status = 200): OutboundResponse {
+  return {
+    status,
+    ok: status === 200,
+    header: () => undefined,
+    text: () => Promise.resolve(JSON.stringify(body)),
+    drop: () => Promise.resolve(),
+  };
+}
 
 test('an estimate is close to common vocabularies', () => {
   assert.equal(estimateTokens(''), 0);
@@ -18,17 +29,17 @@ test('an estimate is close to common vocabularies', () => {
 });
 
 test('an endpoint with /tokenize receives the text, with the options it needs', async () => {
-  const requests: { url: string; init: RequestInit | undefined }[] = [];
+  const requests: { url: string; init: OutboundRequest }[] = [];
   const tokenizers = new Tokenizers((url, init) => {
-    requests.push({ url: url instanceof Request ? url.url : String(url), init });
-    return Promise.resolve(Response.json({ count: 7, max_model_len: 100 }));
+    requests.push({ url, init });
+    return Promise.resolve(reply({ count: 7, max_model_len: 100 }));
   });
   assert.equal(await tokenizers.count(TARGET, 'a text'), 7);
   assert.equal(requests.length, 1);
   assert.equal(requests[0]?.url, 'http://gpu:8000/tokenize');
-  assert.equal(new Headers(requests[0].init?.headers).get('authorization'), 'Bearer k');
-  assert.equal(new Headers(requests[0].init?.headers).get('team'), 'a');
-  const body = requests[0].init?.body;
+  assert.equal(requests[0].init.headers?.['authorization'], 'Bearer k');
+  assert.equal(requests[0].init.headers['team'], 'a');
+  const { body } = requests[0].init;
   assert.ok(typeof body === 'string');
   assert.deepEqual(JSON.parse(body), { model: 'm', prompt: 'a text', add_special_tokens: false });
 });
@@ -39,7 +50,7 @@ test('an endpoint without it is not queried again for some minutes', async () =>
   const tokenizers = new Tokenizers(
     () => {
       requests += 1;
-      return Promise.resolve(new Response('no', { status: 404 }));
+      return Promise.resolve(reply('no', 404));
     },
     () => now,
   );
@@ -53,7 +64,7 @@ test('an endpoint without it is not queried again for some minutes', async () =>
 
 test('invalid responses and failed connections return no count', async () => {
   for (const response of [
-    () => Promise.resolve(Response.json({ tokens: 3 })),
+    () => Promise.resolve(reply({ tokens: 3 })),
     () => Promise.reject(new TypeError('fetch failed')),
   ]) {
     assert.equal(await new Tokenizers(response).count(TARGET, 'a'), undefined);
@@ -67,9 +78,9 @@ test('only the newest texts of what is typed are requested, one at a time', asyn
     assert.equal((atOnce += 1), 1);
     await new Promise((resolve) => setImmediate(resolve));
     atOnce -= 1;
-    const { prompt } = JSON.parse(typeof init?.body === 'string' ? init.body : '{}') as { prompt: string };
+    const { prompt } = JSON.parse(typeof init.body === 'string' ? init.body : '{}') as { prompt: string };
     requests.push(prompt);
-    return Response.json({ count: prompt.length });
+    return reply({ count: prompt.length });
   });
   const texts = Array.from({ length: 20 }, (_, index) => 'x'.repeat(index + 1));
   const counts = await Promise.all(texts.map((text) => tokenizers.count(TARGET, text)));
@@ -85,7 +96,8 @@ test('a vLLM-compatible server counts with its own tokenizer', async () => {
   const server = await startDemoServer();
   try {
     const text = 'Renew the loan of Mira Okafor, please.';
-    assert.equal(await new Tokenizers().count({ ...TARGET, endpoint: server.url }, text), tokenize(text).ids.length);
+    const tokenizers = new Tokenizers(outboundRequest);
+    assert.equal(await tokenizers.count({ ...TARGET, endpoint: server.url }, text), tokenize(text).ids.length);
   } finally {
     await server.close();
   }

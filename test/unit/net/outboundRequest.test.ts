@@ -27,6 +27,7 @@ interface Received {
   readonly path: string;
   readonly body: string;
   readonly length: string | undefined;
+  readonly credential?: string;
 }
 
 describe('requests to addresses of users', () => {
@@ -37,8 +38,14 @@ describe('requests to addresses of users', () => {
   before(async () => {
     server = http.createServer((request, response) => {
       void text(request).then((body) => {
-        const { url = '' } = request;
-        received.push({ path: url, body, length: request.headers['content-length'] });
+        const { url = '', headers } = request;
+        const { authorization: credential } = headers;
+        received.push({
+          ...{ path: url, body, length: headers['content-length'] },
+          ...(credential === undefined ? {} : { credential }),
+        });
+        const [, elsewhere] = /^\/to\/(.+)$/.exec(url) ?? [];
+        if (elsewhere !== undefined) response.writeHead(302, { location: elsewhere });
         if (url === '/moved') response.writeHead(307, { location: '/here' });
         response.end('{}');
       });
@@ -87,6 +94,33 @@ describe('requests to addresses of users', () => {
       { path: '/group', body: '{"a":"ü"}', length: '10' },
       { path: '/group', body: '{"a":"ü"}', length: undefined },
     ]);
+  });
+
+  it('follow any redirection of what only reads, and give no credential to another host', async () => {
+    const headers = { Authorization: 'Bearer k' };
+    for (const method of ['GET', 'POST'] as const)
+      for (const to of ['/there', 'http://elsewhere.example.invalid/there']) {
+        const request = { method, headers, redirects: true, signal };
+        const response = await outboundRequest(`${at}/to/${to}`, request);
+        assert.equal(response.status, method === 'GET' ? 200 : 302);
+        await response.drop();
+      }
+    const seen = received.splice(0).map(({ path: place, credential }) => [place, credential]);
+    const other = '/to/http://elsewhere.example.invalid/there';
+    assert.deepEqual(seen, [
+      ['/to//there', 'Bearer k'],
+      ['/there', 'Bearer k'],
+      [other, 'Bearer k'],
+      ['/there', undefined],
+      ['/to//there', 'Bearer k'],
+      [other, 'Bearer k'],
+    ]);
+  });
+
+  it('read no more than they may', async () => {
+    const response = await outboundRequest(`${at}/long`, { method: 'GET', signal });
+    await assert.rejects(response.text(1), /larger than 1 bytes/);
+    received.length = 0;
   });
 
   it('reach what NO_PROXY names directly', async () => {

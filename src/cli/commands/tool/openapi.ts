@@ -53,16 +53,19 @@ async function textOf(spec: string, context: Context): Promise<string> {
     }
   }
   try {
-    const response = await fetch(spec, {
+    const { outboundRequest } = await import('../../../net/outboundRequest.ts');
+    const response = await outboundRequest(spec, {
+      method: 'GET',
+      redirects: true,
       signal: AbortSignal.any([context.signal, AbortSignal.timeout(FETCH_MS)]),
       headers: { accept: 'application/json, application/yaml, */*' },
     });
     if (!response.ok) throw new Error(`the server returned HTTP status ${response.status}`);
-    const bytes = await response.arrayBuffer();
-    if (bytes.byteLength > MAX_BYTES) throw new Error(`the file is larger than ${MAX_BYTES / 1024 / 1024} MiB`);
-    return new TextDecoder().decode(bytes);
+    return await response.text(MAX_BYTES);
   } catch (error) {
     context.signal.throwIfAborted();
+    if (error instanceof RangeError)
+      throw new StudioError('too_large', `${spec} is larger than ${MAX_BYTES / 1024 / 1024} MiB.`);
     const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
     throw new StudioError('unavailable', `Cannot read ${spec}: ${errorText(error)}${cause}.`, {
       hint: 'Pass the URL of an OpenAPI description in JSON or YAML.',
