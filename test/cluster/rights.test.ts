@@ -2,6 +2,8 @@
  * The account of the server in a cluster can do what the server needs in its own namespace, and nothing anywhere else.
  */
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { connectTarget, type TargetConnection } from '../../src/client/targets/connectTarget.ts';
 import { StudioError } from '../../src/common/errors.ts';
@@ -192,6 +194,28 @@ describe('the permissions of the server in a cluster', { timeout: 10 * 60_000 },
     const { text, marks } = await accessTable(users, opened);
     t.diagnostic(`\n${text}`);
     assert.deepEqual(marks, EXPECTED_ACCESS);
+
+    // The same accounts at the server's URL, without a way to the API server or to its pods.
+    const url = bench.site.arguments.find((argument) => argument.startsWith('https://'));
+    if (url !== undefined) {
+      const { data } = (await cluster.get('ConfigMap', NAMES.authority)) ?? {};
+      const ca = path.join(path.dirname(accounts.target('admin').kubeconfig ?? ''), 'server-authority.pem');
+      writeFileSync(ca, data?.['ca.crt'] ?? '');
+      const as = (name: string): Promise<TargetConnection> => {
+        const { context, kubeconfig } = accounts.target(name);
+        return connectTarget(name, { url, ca, context, ...(kubeconfig === undefined ? {} : { kubeconfig }) }, ENV);
+      };
+      const atUrl = await as('admin');
+      t.after(() => atUrl.close());
+      const { you } = await atUrl.api.server();
+      assert.equal(you?.user, `system:serviceaccount:${namespace}:admin`);
+      assert.deepEqual(you.rights, ['read', 'launch', 'control', 'administer']);
+      await assert.rejects(as('guest'), (error) => StudioError.is(error, 'forbidden'));
+      await assert.rejects(
+        as('ann'),
+        (error) => StudioError.is(error, 'unsupported') && /only a client certificate/.test(error.message),
+      );
+    }
 
     // A Role that is taken away ends the rights of a user within about a minute.
     const binding = (await cluster.list('RoleBinding')).find(({ subjects }) => subjects?.[0]?.name === 'ann');

@@ -41,13 +41,31 @@ describe('targets', () => {
   });
 
   it('may be addresses, whose tokens are in the environment', async () => {
-    says(await target('add', 'u', '--url', 'https://127.0.0.1:9'), 2, /--url requires --token-env/);
+    says(await target('add', 'u', '--url', 'https://127.0.0.1:9'), 2, /--url requires --context or --token-env/);
     says(await target('add', 'u', '--url', 'http://example.org', '--token-env', 'T'), 2, /unencrypted/);
     says(await target('add', 'u', '--url', 'https://127.0.0.1:9', '--token-env', 'ROLLOUT_TEST_TOKEN'), 0, /Added/);
     says(await target('status', 'u'), 1, /✗ server +The token of target u is missing: ROLLOUT_TEST_TOKEN is not set/);
     says(await bench.run(['batches', '--target', 'u']), 2, /ROLLOUT_TEST_TOKEN is not set/);
     says(await target('remove', 'u'), 0, /Removed/);
     says(await target('remove', 'u'), 2, /Unknown target “u”/);
+  });
+
+  it('may be addresses to which a user of the kubeconfig logs in', async () => {
+    const add = (url: string, ...args: string[]) => target('add', 'p', '--url', url, ...args);
+    const url = 'https://rollouts.example.invalid';
+    says(await add(url, '--context', 'test', '--token-env', 'T'), 2, /two ways to log in/);
+    says(await add(url, '--context', 'test', '--namespace', 'ns'), 2, /--namespace cannot be combined with --url/);
+    says(await add(url, '--kubeconfig', api.kubeconfig), 2, /requires --context/);
+    says(await add(url, '--context', 'nope'), 2, /no context “nope”\. Available contexts: test, other\./);
+    for (const plain of ['http://rollouts.example.invalid', 'http://127.0.0.1:9'])
+      says(await add(plain, '--context', 'test'), 2, /unencrypted/);
+    says(await add(url, '--context', 'test'), 0, /Added target p: https:.*, as the user of context test\. Check it/);
+    const { targets } = await bench.json<{ targets: { target: string }[] }>(['target', 'list']);
+    const [added] = targets.filter((each) => each.target === 'p');
+    assert.deepEqual(added, { target: 'p', url, context: 'test', kubeconfig: api.kubeconfig });
+    says(await target('status', 'p'), 1, /✗ server +The host name rollouts\.example\.invalid was not found/);
+    says(await bench.run(['cluster', 'diff', '--target', 'p']), 2, /is the server .*, not a cluster/);
+    says(await target('remove', 'p'), 0, /Removed/);
   });
 
   it('report wrong options before doing anything', async () => {

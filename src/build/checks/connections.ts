@@ -14,7 +14,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'src/client/subscribe.ts': 'to servers, with an agent of src/net',
   'src/kubernetes/access/connection.ts': 'to API servers, as the kubeconfig says, with agents of src/net',
   'src/kubernetes/access/podSocket.ts': 'to API servers, with the agent of connection.ts',
-  'src/client/targets/clusterLogin.ts': 'to a port-forward on loopback',
+  'src/client/targets/login/clusterLogin.ts': 'to a port-forward on loopback',
   'src/protocol/transport.ts': 'for pages: the browser knows the proxies',
   'src/worker/session/': 'from a worker to its server, next to it or in the same cluster',
   'src/debug/childDebugger.ts': 'to a debugger on loopback',

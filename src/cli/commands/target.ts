@@ -21,11 +21,13 @@ export const target: Command = {
     context: {
       type: 'string',
       value: 'NAME',
-      text: 'add: kubeconfig context of the cluster; without it, the contexts are listed',
+      text:
+        'add: kubeconfig context of the cluster; without it, the contexts are listed. With --url: the context whose ' +
+        'user logs in',
     },
     kubeconfig: { type: 'string', value: 'FILE', text: 'add: kubeconfig file (KUBECONFIG, or ~/.kube/config)' },
     namespace: { type: 'string', value: 'NAME', text: 'add: namespace of the server (that of the context)' },
-    url: { type: 'string', value: 'URL', text: 'add: URL of a server outside a cluster' },
+    url: { type: 'string', value: 'URL', text: 'add: URL of a server, with --context or --token-env' },
     'token-env': { type: 'string', value: 'NAME', text: 'add --url: environment variable that holds the token' },
     'read-token-env': {
       type: 'string',
@@ -102,33 +104,60 @@ async function readTarget(context: Context, commandLine: CommandLine, name: stri
     textOption(commandLine, 'namespace'),
   ];
   if (url !== undefined) {
-    if (contextName !== undefined || kubeconfigOption !== undefined || namespace !== undefined)
-      throw new StudioError(
-        'usage',
-        '--url cannot be combined with --context, --kubeconfig, or --namespace, which are for a server in a cluster.',
-      );
-    if (tokenEnv === undefined)
-      throw new StudioError(
-        'usage',
-        '--url requires --token-env, the environment variable that holds the server’s token.',
-        { hint: 'The token itself is never stored in targets.json.' },
-      );
+    if (namespace !== undefined)
+      throw new StudioError('usage', '--namespace cannot be combined with --url: the server knows its namespace.');
+    if (contextName !== undefined && (tokenEnv !== undefined || readTokenEnv !== undefined))
+      throw new StudioError('usage', '--context and --token-env are two ways to log in at a URL.', {
+        hint: 'Use --context to log in as yourself, or --token-env for a client token.',
+      });
+    if (contextName === undefined && kubeconfigOption !== undefined)
+      throw new StudioError('usage', '--kubeconfig with --url requires --context.');
+    if (contextName === undefined && tokenEnv === undefined)
+      throw new StudioError('usage', '--url requires --context or --token-env, which say how to log in.', {
+        hint:
+          '--context names the context of your kubeconfig whose user you are at the server, and --token-env the ' +
+          'environment variable that holds a client token. Neither is stored in targets.json.',
+      });
+    const address = serverUrl(url);
     const certificates = ca === undefined ? undefined : path.resolve(context.cwd, ca);
     await certificatesOf({ ca: certificates });
-    return {
-      url: serverUrl(url),
-      token_env: tokenEnv,
-      ...(readTokenEnv === undefined ? {} : { read_token_env: readTokenEnv }),
-      ...(certificates === undefined ? {} : { ca: certificates }),
-    };
+    const authority = certificates === undefined ? {} : { ca: certificates };
+    if (tokenEnv !== undefined)
+      return {
+        url: address,
+        token_env: tokenEnv,
+        ...(readTokenEnv === undefined ? {} : { read_token_env: readTokenEnv }),
+        ...authority,
+      };
+    if (!address.startsWith('https:'))
+      throw new StudioError('usage', `${address} would receive the credential of the cluster unencrypted.`, {
+        hint: 'Use https, or --token-env for a server on this machine.',
+      });
+    const chosen = await contextOf(context, name, contextName, kubeconfigOption);
+    return chosen === undefined ? undefined : { url: address, ...authority, ...chosen };
   }
   if (tokenEnv !== undefined || readTokenEnv !== undefined || ca !== undefined)
     throw new StudioError('usage', '--token-env, --read-token-env, and --ca require --url.');
-  const kubeconfig =
-    kubeconfigOption === undefined ? singleKubeconfig(context.env) : path.resolve(context.cwd, kubeconfigOption);
+  const chosen = await contextOf(context, name, contextName, kubeconfigOption);
+  return chosen === undefined ? undefined : { ...chosen, ...(namespace === undefined ? {} : { namespace }) };
+}
+
+interface ChosenContext {
+  readonly context: string;
+  readonly kubeconfig?: string;
+}
+
+/** Returns a context that exists. Without one, lists all and returns undefined. */
+async function contextOf(
+  context: Context,
+  name: string,
+  chosen: string | undefined,
+  file: string | undefined,
+): Promise<ChosenContext | undefined> {
+  const kubeconfig = file === undefined ? singleKubeconfig(context.env) : path.resolve(context.cwd, file);
   const { kubeContexts } = await import('../../kubernetes/access/contexts.ts');
   const contexts = await kubeContexts(kubeconfig);
-  if (contextName === undefined) {
+  if (chosen === undefined) {
     if (context.json) context.printJson({ contexts });
     else if (contexts.length === 0) context.print('The kubeconfig has no contexts.');
     else
@@ -141,19 +170,15 @@ async function readTarget(context: Context, commandLine: CommandLine, name: stri
     context.log(`Choose a context: rollout target add ${name} --context CONTEXT`);
     return undefined;
   }
-  if (!contexts.some((one) => one.name === contextName)) {
-    throw new StudioError('not_found', `The kubeconfig has no context “${contextName}”.`, {
+  if (!contexts.some((one) => one.name === chosen)) {
+    throw new StudioError('not_found', `The kubeconfig has no context “${chosen}”.`, {
       hint:
         contexts.length === 0
           ? 'It has no contexts at all.'
           : `Available contexts: ${contexts.map((one) => one.name).join(', ')}.`,
     });
   }
-  return {
-    context: contextName,
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
-    ...(namespace === undefined ? {} : { namespace }),
-  };
+  return { context: chosen, ...(kubeconfig === undefined ? {} : { kubeconfig }) };
 }
 
 /**

@@ -39,7 +39,7 @@ export function newToken(name: string, { token_env, kept }: UrlTarget): string {
 }
 
 /** Reads the CA certificates of a target, if any. Throws StudioError `config` if the file contains none. */
-export async function certificatesOf({ ca }: Pick<UrlTarget, 'ca'>): Promise<string | undefined> {
+export async function certificatesOf({ ca }: { readonly ca?: string | undefined }): Promise<string | undefined> {
   if (ca === undefined) return undefined;
   const bytes = await readRegular(ca).catch((cause: unknown) => {
     throw new StudioError('config', `Cannot read the CA file ${ca}.`, {

@@ -14,9 +14,11 @@ import { retryTransport, wasCut } from '../retryTransport.ts';
 import { placed } from '../text/placed.ts';
 import { certificatesOf, newToken, noReadToken, noToken } from './addressTokens.ts';
 import { askServer } from './askServer.ts';
-import { logIn } from './clusterLogin.ts';
+import { logIn } from './login/clusterLogin.ts';
+import { sessionTransport } from './login/sessionTransport.ts';
+import { UserLink } from './login/userLink.ts';
 import { type ClientTokens, findServerPod, type ServerPod, serverTokens } from './serverPod.ts';
-import { type ClusterTarget, clusterRef, type Target, type UrlTarget } from './target.ts';
+import { type ClusterTarget, clusterRef, type Target, type UrlTarget, type UserTarget } from './target.ts';
 import { explainUnreachable } from './unreachable.ts';
 
 export interface TargetConnection extends Connection {
@@ -41,7 +43,8 @@ const QUIET_MS = 5_000;
 
 /** Connects to the server of a target. */
 export function connectTarget(name: string, target: Target, options: TargetOptions): Promise<TargetConnection> {
-  return 'url' in target ? connectUrl(name, target, options) : connectCluster(name, target, options);
+  if ('token_env' in target) return connectUrl(name, target, options);
+  return 'url' in target ? connectAsUser(name, target, options) : connectCluster(name, target, options);
 }
 
 async function connectUrl(
@@ -78,6 +81,30 @@ async function connectUrl(
     reconnect: (stop) => notices.watch(check(stop)),
     placed: (text) => placed(text, name, target),
     close: () => undefined,
+  };
+}
+
+/** A server at a URL, to which the user logs in with the kubeconfig. */
+async function connectAsUser(
+  name: string,
+  target: UserTarget,
+  { signal, onNotice }: TargetOptions,
+): Promise<TargetConnection> {
+  const link = new UserLink(name, target, await certificatesOf(target));
+  try {
+    await link.reach(signal);
+  } catch (error) {
+    link.close();
+    throw error;
+  }
+  const notices = new FailureNotices(onNotice);
+  return {
+    api: new Api(explainUnreachable(link.transport(), link.address('full'))),
+    address: () => link.address('full'),
+    readAddress: () => link.address('read'),
+    reconnect: (stop) => notices.watch(link.reach(stop)),
+    placed: (text) => placed(text, name, target),
+    close: () => link.close(),
   };
 }
 
@@ -166,29 +193,16 @@ class ClusterLink {
     return { url: this.#forward.forward.url, token: this.#access?.[which] ?? '' };
   }
 
-  /** Renews a session that has ended, such as while the machine slept, before it sends a request. */
   transport(): Transport {
     const plain = retryTransport(nodeTransport(() => this.address('full')));
-    const send = async <T extends { readonly status: number }>(
-      signal: AbortSignal | undefined,
-      once: () => Promise<T>,
-    ): Promise<T> => {
-      if (this.#hasEnded()) await this.reach(signal);
-      const reply = await once();
-      // The store, and so its key, may be another one.
-      if (reply.status !== 401 || this.#access?.until === undefined) return reply;
-      this.#access = undefined;
-      await this.reach(signal);
-      return once();
-    };
-    return {
-      request: (request) => send(request.signal, () => plain.request(request)),
-      stream: (request) => send(request.signal, () => plain.stream(request)),
-    };
-  }
-
-  #hasEnded(): boolean {
-    return this.#access?.until !== undefined && this.#access.until <= Date.now();
+    return sessionTransport(plain, {
+      hasEnded: () => this.#access?.until !== undefined && this.#access.until <= Date.now(),
+      hasSession: () => this.#access?.until !== undefined,
+      reach: (signal) => this.reach(signal),
+      forget: () => {
+        this.#access = undefined;
+      },
+    });
   }
 
   /** Ensures that the server responds. Concurrent calls share one check. */

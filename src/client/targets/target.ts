@@ -30,7 +30,17 @@ const urlTarget = z.strictObject({
 });
 export type UrlTarget = z.infer<typeof urlTarget>;
 
-export const target = z.union([clusterTarget, urlTarget]);
+/** A server at a URL to which users log in as users of its cluster. */
+const userTarget = z.strictObject({
+  url: z.url({ protocol: /^https$/ }),
+  /** Context of the kubeconfig whose token logs in. */
+  context: z.string().min(1),
+  kubeconfig: z.string().min(1).optional(),
+  ca: z.string().min(1).optional(),
+});
+export type UserTarget = z.infer<typeof userTarget>;
+
+export const target = z.union([clusterTarget, urlTarget, userTarget]);
 export type Target = z.infer<typeof target>;
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
@@ -92,7 +102,8 @@ export function clusterRef(name: string, of: Target): ClusterRef {
 
 /** Describes where a target is. */
 export function targetPlace(of: Target): string {
-  if ('url' in of) return of.url;
+  if ('token_env' in of) return of.url;
+  if ('url' in of) return `${of.url}, as the user of context ${of.context}`;
   const namespace = of.namespace === undefined ? '' : `, namespace ${of.namespace}`;
   const kubeconfig = of.kubeconfig === undefined ? '' : ` (${of.kubeconfig})`;
   return `context ${of.context}${namespace}${kubeconfig}`;

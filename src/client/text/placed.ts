@@ -15,13 +15,12 @@ const PLAIN = /^[\w@%+=:,./-]+$/;
  */
 export function placed(text: string, name: string, target: Target): string {
   const own = ` --target ${quotedWord(name)}`;
-  const options =
-    'url' in target
-      ? []
-      : [
-          ...(target.kubeconfig === undefined ? [] : ['--kubeconfig', quotedWord(target.kubeconfig)]),
-          ...['--context', quotedWord(target.context)],
-        ];
+  const options = !('context' in target)
+    ? []
+    : [
+        ...(target.kubeconfig === undefined ? [] : ['--kubeconfig', quotedWord(target.kubeconfig)]),
+        ...['--context', quotedWord(target.context)],
+      ];
   return text
     .replaceAll(ROLLOUT, (command: string, _verb: string, at: number) =>
       restOf(text, at + command.length).includes('--target') ? command : command + own,

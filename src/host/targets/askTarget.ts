@@ -33,7 +33,7 @@ type TargetAnswers =
 export async function askTarget(cli: Cli, usedNames: readonly string[]): Promise<TargetAnswers | undefined> {
   let kube = await defaultKube(cli);
   let picked: KubeContext | typeof ADDRESS | undefined;
-  const draft: AddressDraft = { url: '', ca: undefined, token: '' };
+  const draft: AddressDraft = { url: '', ca: undefined, token: '', login: undefined };
   let [namespace, name] = ['', ''];
   const done = await runSteps([
     async (step) => {
@@ -64,7 +64,15 @@ export async function askTarget(cli: Cli, usedNames: readonly string[]): Promise
         },
       );
     },
-    ...addressSteps(TITLE, draft, () => picked === ADDRESS),
+    ...addressSteps(
+      TITLE,
+      draft,
+      () => picked === ADDRESS,
+      () => {
+        const { contexts, kubeconfig } = kube;
+        return contexts.map(({ name: context, cluster }) => ({ context, cluster, kubeconfig }));
+      },
+    ),
     async () => {
       const [base, step] = picked === ADDRESS ? [new URL(draft.url).hostname, 4] : [picked?.name ?? '', 3];
       return storeAnswer(

@@ -9,7 +9,7 @@ import { install, uninstall } from './install.ts';
 import type { InstallDiffs } from './installDiff.ts';
 import { pickCurrentTarget, pickTarget, targetArgument } from './pickTarget.ts';
 import { reportAdded } from './report.ts';
-import { addTarget, removeTarget } from './targetCli.ts';
+import { addTarget, addUserTarget, removeTarget } from './targetCli.ts';
 import type { TargetRegistry } from './targetRegistry.ts';
 
 type TargetCommand =
@@ -40,6 +40,7 @@ export function targetCommands(
       );
       if (picked === undefined) return;
       if (picked.kind === 'cluster') await addTarget(cli, picked);
+      else if (picked.login !== undefined) await addUserTarget(cli, { ...picked, ...picked.login });
       else await addAddress(tokens, picked);
       await targets.refresh();
       await reportAdded(services, picked.name);

@@ -76,6 +76,22 @@ export async function addTarget(cli: Cli, { name, context, namespace, kubeconfig
   ]);
 }
 
+/** Adds a server at a URL, to which the user of a context logs in. */
+export async function addUserTarget(
+  cli: Cli,
+  {
+    name,
+    url,
+    ca,
+    context,
+    kubeconfig,
+  }: Omit<NewTarget, 'namespace'> & { readonly url: string; readonly ca: string | undefined },
+): Promise<void> {
+  const authority = ca === undefined ? [] : ['--ca', ca];
+  const login = ['--context', context, ...kubeconfigArguments(kubeconfig)];
+  await targetCommand(cli, ['add', name, '--url', url, ...login, ...authority]);
+}
+
 export async function removeTarget(cli: Cli, name: string): Promise<void> {
   await targetCommand(cli, ['remove', name]);
 }

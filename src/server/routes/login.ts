@@ -27,6 +27,7 @@ async function logIn(logins: Logins, proxy: ProxyIdentity | undefined, call: Cal
   if (logins.reviewer !== undefined && logins.reviewer.clientAuthority() === undefined)
     throw new StudioError('unsupported', 'The server does not know who issues client certificates of its cluster.', {
       hint: 'An administrator can apply the RoleBinding in kube-system that rollout cluster render prints.',
+      details: { login: 'token' },
     });
   const authority = proxy?.authority() === undefined ? undefined : (logins.reviewer?.clientAuthority() ?? '');
   return logins.login({ certificate: certificateUser(request, authority) }, signal);

@@ -21,6 +21,8 @@ export async function addAddress(
 export async function changeToken(tokens: TargetTokens, name: string): Promise<boolean> {
   const target = new TargetFile().get(name);
   if (!('url' in target)) throw new StudioError('usage', `Target ${name} is a cluster, which stores its own tokens.`);
+  if (!('token_env' in target))
+    throw new StudioError('usage', `Target ${name} needs no token: you log in with context ${target.context}.`);
   const ca = await certificatesOf(target);
   const address = { url: target.url, ...(ca === undefined ? {} : { ca }) };
   const title = `Token of ${name}`;

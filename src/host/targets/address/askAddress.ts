@@ -16,10 +16,26 @@ export interface AddressDraft {
   /** CA file. */
   ca: string | undefined;
   token: string;
+  /** Instead of a token: the context of a kubeconfig whose user logs in. */
+  login: ContextLogin | undefined;
 }
 
-/** @param isUrlTarget Returns whether the user chose to add a URL target. */
-export function addressSteps(title: string, draft: AddressDraft, isUrlTarget: () => boolean): readonly Step[] {
+export interface ContextLogin {
+  readonly context: string;
+  /** undefined: the default one. */
+  readonly kubeconfig: string | undefined;
+}
+
+/**
+ * @param isUrlTarget Returns whether the user chose to add a URL target.
+ * @param logins Returns the contexts whose users could log in, and what to say of each.
+ */
+export function addressSteps(
+  title: string,
+  draft: AddressDraft,
+  isUrlTarget: () => boolean,
+  logins: () => readonly (ContextLogin & { readonly cluster: string })[],
+): readonly Step[] {
   let isUntrusted = false;
   const when =
     (step: () => Promise<Answer<unknown>>): Step =>
@@ -48,7 +64,19 @@ export function addressSteps(title: string, draft: AddressDraft, isUrlTarget: ()
       ),
     ),
     when(() => (isUntrusted ? askAuthority(place(2), draft) : Promise.resolve(SKIPPED))),
+    when(() => {
+      const contexts = logins();
+      draft.login = undefined;
+      // The credential of a cluster is sent only by TLS.
+      if (contexts.length === 0 || !draft.url.startsWith('https:')) return Promise.resolve(SKIPPED);
+      return askLogin(place(3), contexts).then((answer) =>
+        storeAnswer(answer, (login) => {
+          draft.login = login ?? undefined;
+        }),
+      );
+    }),
     when(async () => {
+      if (draft.login !== undefined) return SKIPPED;
       const ca = await certificatesOf(draft);
       const address = { url: draft.url, ...(ca === undefined ? {} : { ca }) };
       return storeAnswer(await askToken(place(3), address, 'write'), (token) => {
@@ -87,6 +115,26 @@ export function askToken(
       });
     },
   }).then((answer) => (typeof answer === 'string' ? answer.trim() : answer));
+}
+
+/** Returns null for a token. */
+function askLogin(
+  place: StepPlace,
+  contexts: readonly (ContextLogin & { readonly cluster: string })[],
+): Promise<Answer<ContextLogin | null>> {
+  return pickOne(
+    place,
+    [
+      { label: 'Token…', description: 'a client token of the server', icon: 'key', value: null },
+      ...contexts.map(({ context, kubeconfig, cluster }) => ({
+        label: `As the user of ${context}`,
+        description: cluster === context ? '' : `cluster ${cluster}`,
+        icon: 'account',
+        value: { context, kubeconfig },
+      })),
+    ],
+    { placeholder: 'How do you log in? A context sends your token of that cluster to this server' },
+  );
 }
 
 async function askAuthority(place: StepPlace, draft: AddressDraft): Promise<Answer<string>> {

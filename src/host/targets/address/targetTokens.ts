@@ -38,7 +38,7 @@ export class TargetTokens {
     for (const name of new Set(names)) {
       // Words of a command line may not be target names.
       const target = name === LOCAL ? undefined : await this.#target(name);
-      if (target === undefined || !('url' in target)) continue;
+      if (target === undefined || !('token_env' in target)) continue;
       const stored = await this.#secrets.get(key(name));
       if (stored === undefined) continue;
       const { readTokens } = await import('./storedTokens.ts');

@@ -8,16 +8,15 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { text } from 'node:stream/consumers';
-import { errorCodeOf, StudioError } from '../../common/errors.ts';
-import { jsonOf } from '../../common/json.ts';
-import type { Cluster } from '../../kubernetes/access/cluster.ts';
-import type { UserCredential } from '../../kubernetes/access/connection.ts';
-import { openForward } from '../../kubernetes/access/portForward.ts';
-import { NAMES } from '../../kubernetes/names.ts';
-import { OWN_KEYS } from '../../kubernetes/tls/authority.ts';
-import { type Login, type LoginReply, loginReply } from '../../protocol/access.ts';
-import { httpError } from '../../protocol/client.ts';
-import type { ServerPod } from './serverPod.ts';
+import { StudioError } from '../../../common/errors.ts';
+import type { Cluster } from '../../../kubernetes/access/cluster.ts';
+import type { UserCredential } from '../../../kubernetes/access/connection.ts';
+import { openForward } from '../../../kubernetes/access/portForward.ts';
+import { NAMES } from '../../../kubernetes/names.ts';
+import { OWN_KEYS } from '../../../kubernetes/tls/authority.ts';
+import type { Login, LoginReply } from '../../../protocol/access.ts';
+import type { ServerPod } from '../serverPod.ts';
+import { type LoginResult, readLogin, refuseImpersonation } from './loginResult.ts';
 
 const LOGIN_MS = 20_000;
 
@@ -64,36 +63,16 @@ async function exchange(
   ca: string,
   credential: UserCredential,
   signal: AbortSignal,
-): Promise<LoginReply | { readonly error: StudioError }> {
-  const { certificate, token, impersonates } = credential;
-  if (impersonates !== undefined)
-    throw new StudioError('unsupported', `The kubeconfig acts as ${impersonates}, with whom a login is not possible.`, {
-      hint: 'Use a context of that user.',
-    });
+): Promise<LoginResult> {
+  const { certificate, token } = credential;
+  refuseImpersonation(credential);
   if (certificate === undefined && token === undefined)
     throw new StudioError('unsupported', 'The kubeconfig has neither a token nor a client certificate.', {
       hint: 'Log in to the cluster again (kubectl must work with this context).',
     });
   const body: Login = certificate === undefined && token !== undefined ? { token } : {};
   const { status, answer } = await send(url, ca, certificate, JSON.stringify(body), signal);
-  const parsed = jsonOf(answer);
-  if (status === 200) {
-    const session = loginReply.safeParse(parsed);
-    if (session.success) return session.data;
-  }
-  const failure = httpError.safeParse(parsed);
-  if (!failure.success)
-    throw new StudioError('version', `The server answers logins with HTTP status ${status}.`, {
-      hint: 'Upgrade it with rollout cluster upgrade.',
-    });
-  const { code, message, hint, details } = failure.data.error;
-  // Servers of earlier versions have no such path.
-  return {
-    error: new StudioError(code === 'not_found' ? 'unsupported' : errorCodeOf(code), message, {
-      ...(hint === undefined ? {} : { hint }),
-      ...(details === undefined ? {} : { details }),
-    }),
-  };
+  return readLogin(status, answer, 'Upgrade it with rollout cluster upgrade.');
 }
 
 /** Each login has a connection of its own: the client certificate belongs to the connection. */
