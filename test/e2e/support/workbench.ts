@@ -191,7 +191,12 @@ export class Workbench {
         await this.page.keyboard.press('Escape');
       }
     }
-    await this.page.locator('.editor-group-container.active .monaco-editor .view-lines').first().waitFor();
+    await this.editorFocused();
+  }
+
+  /** Waits until the active editor takes the keyboard, which is after it is visible. */
+  async editorFocused(): Promise<void> {
+    await this.page.locator('.editor-group-container.active .monaco-editor.focused').first().waitFor();
   }
 
   /** The active tab, by a part of its title. */
