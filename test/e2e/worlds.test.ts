@@ -221,7 +221,7 @@ describe('worlds in VS Code', { timeout: 480_000 }, () => {
     await workbench.atLine(4).waitFor();
     for (const key of ['ArrowRight', 'Delete', 'Delete', 'Delete']) await workbench.page.keyboard.press(key); // "R-9"
     await workbench.page.keyboard.type('R-2');
-    await workbench.command('File: Save');
+    await workbench.save();
     await workbench.command('View: Close Editor');
     await page().getByText('No findings.').waitFor({ timeout: PATIENCE_MS });
     await story.picture('worlds-corrected');

@@ -199,6 +199,12 @@ export class Workbench {
     await this.page.locator('.editor-group-container.active .monaco-editor.focused').first().waitFor();
   }
 
+  /** Saves the active editor, and waits until that is done. */
+  async save(): Promise<void> {
+    await this.command('File: Save');
+    await this.page.locator('.editor-group-container.active .tab.active:not(.dirty)').waitFor();
+  }
+
   /** The active tab, by a part of its title. */
   tab(title: string | RegExp): Locator {
     return this.page.locator('.editor-group-container.active .tab.active').filter({ hasText: title });
