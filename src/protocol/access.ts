@@ -61,6 +61,7 @@ export const ROUTE_RIGHTS: Readonly<Record<string, Right | 'anyone'>> = {
   'GET /healthz': 'anyone',
   'GET /readyz': 'anyone',
   'GET /metrics': 'read',
+  'GET /': 'anyone',
   'GET /view': 'anyone',
   'GET /view/': 'anyone',
   'HEAD /view/': 'anyone',

@@ -21,6 +21,14 @@ describe('/view/', () => {
   const get = (path: string, init: RequestInit & { token?: string } = {}): Promise<Response> =>
     server.fetch(path, { token: '', redirect: 'manual', ...init });
 
+  test('is where people land who only type the host', async () => {
+    for (const place of ['/', '/view']) {
+      const response = await get(place);
+      assert.deepEqual([response.status, response.headers.get('location')], [308, '/view/']);
+    }
+    assert.equal((await get('/other')).status, 404);
+  });
+
   test('serves the page to anyone, and lets it run only its own files', async () => {
     const response = await get('/view/');
     assert.equal(response.status, 200);

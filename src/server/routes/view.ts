@@ -29,6 +29,8 @@ export function viewRoutes(folder: string): RouteHandler[] {
   const page = (call: Call): undefined => sendPage(folder, call);
   const file = (call: Call): undefined => sendFile(folder, call);
   return [
+    // Where people land who typed the host, or whom a proxy signed in.
+    { method: 'GET', path: '/', handle: redirect },
     { method: 'GET', path: VIEW_PATH.slice(0, -1), handle: redirect },
     { method: 'GET', path: VIEW_PATH, handle: page },
     { method: 'HEAD', path: VIEW_PATH, handle: page },
