@@ -52,8 +52,8 @@ export function strayConnections(root: string, allowed: Readonly<Record<string, 
       if (exception !== undefined) needed.add(exception);
       else
         stray.push(
-          `${place}:${line}: ${what} knows neither proxies nor authorities: use src/net/outboundRequest.ts, or give a ` +
-            'reason in src/build/checks/connections.ts',
+          `${place}:${line}: ${what} knows neither proxies nor authorities: use src/net/outboundRequest.ts, or ` +
+            'give a reason in src/build/checks/connections.ts',
         );
     }
   }

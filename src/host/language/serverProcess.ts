@@ -14,7 +14,7 @@ export class ServerProcess {
     this.#log = log;
   }
 
-  /** Starts a new process. Kills the previous one if it is still running. `variables`: besides those of this process. */
+  /** Starts a new process, with `variables` besides those of this one. Kills the previous one if it still runs. */
   start(variables: Readonly<Record<string, string>>): MessageTransports {
     this.end();
     const child = fork(fileURLToPath(entryUrl('language')), ['--node-ipc', `--clientProcessId=${process.pid}`], {

@@ -48,7 +48,8 @@ describe('connections to the outside', () => {
       "import type { Agent } from 'undici';\nimport http, { createServer } from 'node:http';\n" +
         "import { fetch as own } from './own.ts';\nexport type F = typeof fetch;\n" +
         'export const a = (fetch: F, agent: Agent) => fetch(own, agent);\n' +
-        'export const b = { fetch: 1 };\nexport const c = b.fetch;\nexport const d = http.createServer(createServer);\n' +
+        'export const b = { fetch: 1 };\nexport const c = b.fetch;\n' +
+        'export const d = http.createServer(createServer);\n' +
         'export class E { fetch(): number { return 1; } }\n',
     );
     assert.deepEqual(found(), []);

@@ -43,7 +43,8 @@ async function tokenOf({ connection }: Cluster, reload: boolean): Promise<string
   if (certificate !== undefined)
     throw new StudioError(
       'unsupported',
-      `The context ${context} has only a client certificate, which cannot be used at a URL: gateways do not pass it on.`,
+      `The context ${context} has only a client certificate, which cannot be used at a URL: gateways do not pass it ` +
+        'on.',
       {
         hint:
           'Use a context with a token, such as of an OIDC plug-in or a service account, a client token with ' +
