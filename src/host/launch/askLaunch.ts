@@ -2,13 +2,13 @@
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import type { SharesReply } from '../../protocol/shares.ts';
-import { type TaskList, taskList } from '../files/taskList.ts';
-import { folderOf, pathOf, workspaceFiles } from '../files/workspaceFiles.ts';
+import type { TaskList } from '../files/taskList.ts';
 import { type Answer, BACK, type Choice } from '../window/questions/answer.ts';
 import { input, pickMany, pickOne, type StepPlace } from '../window/questions/dialogue.ts';
 import { runSteps, SKIPPED } from '../window/questions/steps.ts';
 import type { ContextMeters } from '../worlds/contextMeters.ts';
 import { meterChoices } from '../worlds/meterTexts.ts';
+import { fileFacts } from './fileFacts.ts';
 import type { LaunchMemory } from './memory.ts';
 import {
   attemptChoices,
@@ -19,11 +19,8 @@ import {
   type LaunchAnswers,
   taskChoices,
 } from './plan.ts';
-import { askReview } from './review.ts';
+import { askReview, reviewOf } from './review.ts';
 import { askTarget, targetNames } from './target.ts';
-
-/** Maximum number of tasks to read and offer. */
-const MAX_TASKS = 10_000;
 
 interface LaunchChoice {
   readonly file: vscode.Uri;
@@ -52,7 +49,7 @@ interface LaunchOptions {
 /** Returns undefined if the user cancels. */
 export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): Promise<LaunchChoice | undefined> {
   let file = options.file;
-  let loaded: { readonly file: vscode.Uri; readonly list: TaskList } | undefined;
+  let loaded: { readonly file: vscode.Uri; readonly list: TaskList; readonly facts: FileFacts } | undefined;
   let tasks = options.tasks;
   let attempts: number | undefined;
   let isPerturbed: boolean | undefined;
@@ -61,20 +58,8 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
   let reviewed = false;
   const targets = await targetNames();
   const facts = async (uri: vscode.Uri): Promise<{ readonly list: TaskList; readonly facts: FileFacts }> => {
-    if (loaded?.file.toString() !== uri.toString())
-      loaded = { file: uri, list: await taskList(workspaceFiles(folderOf(uri)), pathOf(uri), MAX_TASKS) };
-    const { list } = loaded;
-    return {
-      list,
-      facts: {
-        tasks: list.tasks.length,
-        complete: list.complete,
-        attempts: list.attempts,
-        estimate: list.estimate,
-        parts: list.parts,
-        demand: list.demand,
-      },
-    };
+    if (loaded?.file.toString() !== uri.toString()) loaded = { file: uri, ...(await fileFacts(uri)) };
+    return loaded;
   };
   const selectedFile = (): vscode.Uri => {
     if (file === undefined) throw new StudioError('internal', 'The tasks were requested before the file was chosen.');
@@ -156,9 +141,10 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
     const shares = await options.shares(where);
     const { facts: known } = await facts(selectedFile());
     const place = { title: titleOf(selectedFile()), step: asked(step), steps: asked(step) };
-    const answer = await askReview(place, shares, { facts: known, answers: chosen(), target: where });
-    reviewed = answer !== SKIPPED;
-    return answer;
+    const launch = { facts: known, answers: chosen(), target: where };
+    const found = reviewOf(shares, launch);
+    reviewed = found !== undefined;
+    return found === undefined ? SKIPPED : askReview({ ...place, back: true }, found, launch);
   };
   if (!(await runSteps([...steps, review]))) return undefined;
   const info = await facts(selectedFile());

@@ -17,7 +17,7 @@ import { type LauncherParts, launchBatch } from './launcher.ts';
 import { LaunchMemory } from './memory.ts';
 import type { ChosenTasks, LaunchAnswers } from './plan.ts';
 import { allTasks, failedTasks, submissionOf } from './relaunch.ts';
-import { sharesAt } from './review.ts';
+import { reviewAgain, sharesAt } from './review.ts';
 import type { StoredValues } from './values/storedValues.ts';
 
 /** State that the launch commands share in this window. */
@@ -133,7 +133,9 @@ async function launchAgain(parts: Parts, batch: string, selection: 'all' | 'fail
   const answers =
     selection === 'all' ? source.answers : { ...source.answers, tasks: await failedOf(parts, batch, source.name) };
   if (answers.tasks.kind === 'some' && answers.tasks.ids.length === 0) return;
-  await launchBatch(parts, { file: source.file, answers, forgetAnswers: true });
+  const title = `${selection === 'all' ? 'Launch Again' : 'Run Failed Again'}: ${source.name}`;
+  if (await reviewAgain(parts.services, { title, file: source.file, answers }))
+    await launchBatch(parts, { file: source.file, answers, forgetAnswers: true });
 }
 
 async function failedOf({ services }: Parts, batch: string, name: string): Promise<ChosenTasks> {

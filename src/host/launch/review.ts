@@ -1,14 +1,15 @@
 /** Shows what a batch gets at a server that divides what it has, as the last step before its launch. */
 import os from 'node:os';
-import { launchReview } from '../../client/launchReview.ts';
+import type * as vscode from 'vscode';
+import { type LaunchReview, launchReview } from '../../client/launchReview.ts';
 import { StudioError } from '../../common/errors.ts';
 import { type SharesReply, sharesReply } from '../../protocol/shares.ts';
 import type { Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
 import { type Answer, BACK } from '../window/questions/answer.ts';
 import { pickOne, type StepPlace } from '../window/questions/dialogue.ts';
-import { SKIPPED } from '../window/questions/steps.ts';
-import { attemptCount, tokensOf } from './plan.ts';
+import { fileFacts } from './fileFacts.ts';
+import { attemptCount, type LaunchAnswers, tokensOf } from './plan.ts';
 import { type ReviewedLaunch, reviewChoices } from './reviewChoices.ts';
 
 /** A shorter wait needs no message. */
@@ -45,22 +46,41 @@ export async function sharesAt({ server, cli }: Services, target: string): Promi
   });
 }
 
-/** Asks nothing where nobody else uses the server and nothing is limited. */
-export async function askReview(
-  place: StepPlace,
-  reply: SharesReply | undefined,
-  launch: ReviewedLaunch,
-): Promise<Answer<true> | typeof SKIPPED> {
-  const { facts, answers } = launch;
-  if (reply === undefined || facts.demand === undefined) return SKIPPED;
+/** Returns undefined where there is nothing to review: nobody else uses the server, and nothing is limited. */
+export function reviewOf(reply: SharesReply | undefined, { facts, answers }: ReviewedLaunch): LaunchReview | undefined {
+  if (reply === undefined || facts.demand === undefined) return undefined;
   const attempts = attemptCount(answers, facts);
-  const review = launchReview(reply, { ...facts.demand, attempts, tokens: tokensOf(facts, attempts) });
-  if (review === undefined) return SKIPPED;
+  return launchReview(reply, { ...facts.demand, attempts, tokens: tokensOf(facts, attempts) });
+}
+
+export async function askReview(place: StepPlace, review: LaunchReview, launch: ReviewedLaunch): Promise<Answer<true>> {
   for (;;) {
-    const answer = await pickOne({ ...place, back: true }, reviewChoices(review, launch), {
+    const answer = await pickOne(place, reviewChoices(review, launch), {
       placeholder: 'Review what the batch gets, and launch it',
     });
     if (answer === undefined || answer === BACK) return answer;
     if (answer) return true; // the other lines only inform
   }
+}
+
+/**
+ * Shows the review of a launch that is repeated, which otherwise takes one click, only if the batch would wait or a
+ * limit is nearly used up. Returns false if the user cancels.
+ */
+export async function reviewAgain(
+  services: Services,
+  { title, file, answers }: { readonly title: string; readonly file: vscode.Uri; readonly answers: LaunchAnswers },
+): Promise<boolean> {
+  const { target } = services.server;
+  const shares = await sharesAt(services, target);
+  if (shares === undefined) return true;
+  const read = await fileFacts(file).catch((error: unknown) => {
+    if (StudioError.is(error)) return undefined; // the launch reports it
+    throw error;
+  });
+  if (read === undefined) return true;
+  const launch = { facts: read.facts, answers, target };
+  const review = reviewOf(shares, launch);
+  if (review?.matters !== true) return true;
+  return (await askReview({ title, step: 1, steps: 1 }, review, launch)) === true;
 }
