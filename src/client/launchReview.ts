@@ -14,7 +14,7 @@ export interface BatchDemand {
   readonly queue: string | undefined;
   readonly priority: number;
   readonly concurrency: number | 'auto';
-  readonly pods: Pick<NonNullable<BatchFile['pods']>, 'count' | 'isolation'> | undefined;
+  readonly pods: Pick<NonNullable<BatchFile['pods']>, 'count' | 'isolation' | 'requests' | 'limits'> | undefined;
 }
 
 export interface LaunchedBatch extends BatchDemand {
@@ -102,6 +102,18 @@ export function launchReview(reply: SharesReply, batch: LaunchedBatch): LaunchRe
       ].join(' · '),
     })),
     limits: found.map(({ label, text, isReached, isLow }) => ({ label, text, isReached, isLow })),
+  };
+}
+
+/** Adds to a review that no node could run the pods of the batch; without one, others use nothing of the server. */
+export function withShortage(review: LaunchReview | undefined, shortage: string): LaunchReview {
+  return {
+    shares: [],
+    ...review,
+    waits: true,
+    matters: true,
+    start: { label: 'Waits until a node is added that its pods fit on', text: '' },
+    limits: [{ label: 'Nodes', text: shortage, isReached: true, isLow: false }, ...(review?.limits ?? [])],
   };
 }
 

@@ -104,7 +104,10 @@ describe('the workers of a batch', { timeout: 600_000 }, () => {
     await story.batch.shown();
     await workbench.command('Rollout: Launch Again');
     await workbench.inputTitle.filter({ hasText: 'Launch Again: desk' }).waitFor({ timeout: PATIENCE_MS });
-    for (const line of [/Launch 96 attempts on team.*more follow|Launch 96 attempts on team.*Waits/s, /Rollouts of ann/])
+    for (const line of [
+      /Launch 96 attempts on team.*more follow|Launch 96 attempts on team.*Waits/s,
+      /Rollouts of ann/,
+    ])
       await review.filter({ hasText: line }).first().waitFor({ timeout: PATIENCE_MS });
     await story.picture('launch-again');
     await workbench.input.press('Escape');

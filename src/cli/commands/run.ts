@@ -34,6 +34,7 @@ import { followBatch } from '../follow.ts';
 import { GROUP_OPTIONS, groupOptions, groupsOf } from '../groupOptions.ts';
 import { targetOfFile } from '../targetOfFile.ts';
 
+const NO_NODE = 'Its pods wait until such a node is added.';
 /** Who holds an attempt. */
 const BY = 'rollout';
 const idList = z.array(z.string());
@@ -170,12 +171,13 @@ export const run: Command = {
 };
 
 async function checkRoom(
-  { targets, signal }: Context,
+  { targets, signal, log }: Context,
   name: string,
   submission: Submission,
   tasks: readonly TaskRecord[],
 ): Promise<void> {
-  await requireNodeRoom([name, targets.get(name)], submission, tasks, signal);
+  const shortage = await requireNodeRoom([name, targets.get(name)], submission, tasks, signal);
+  if (shortage !== undefined) log(`${shortage} ${NO_NODE}`);
 }
 
 /** Returns the launch options that hold an attempt. They must be set before the batch starts. */

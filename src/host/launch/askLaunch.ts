@@ -1,7 +1,6 @@
 /** Asks the questions of Launch Batch…: file, tasks, attempts, and, if there is a choice, target. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
-import type { SharesReply } from '../../protocol/shares.ts';
 import type { TaskList } from '../files/taskList.ts';
 import { type Answer, BACK, type Choice } from '../window/questions/answer.ts';
 import { input, pickMany, pickOne, type StepPlace } from '../window/questions/dialogue.ts';
@@ -19,7 +18,8 @@ import {
   type LaunchAnswers,
   taskChoices,
 } from './plan.ts';
-import { askReview, reviewOf } from './review.ts';
+import { askReview, reviewOf, type TargetRoom } from './review.ts';
+import type { ReviewedLaunch } from './reviewChoices.ts';
 import { askTarget, targetNames } from './target.ts';
 
 interface LaunchChoice {
@@ -42,8 +42,8 @@ interface LaunchOptions {
   readonly target: string;
   /** How many calls fit in the context of the models that play worlds. */
   readonly meters: () => Promise<ContextMeters>;
-  /** Returns how the server of a target divides what it has; undefined if that is not known. */
-  readonly shares: (target: string) => Promise<SharesReply | undefined>;
+  /** Returns how much room the target has. */
+  readonly room: (launch: ReviewedLaunch) => Promise<TargetRoom>;
 }
 
 /** Returns undefined if the user cancels. */
@@ -138,11 +138,10 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
   ].slice(options.file === undefined ? 0 : 1, targets.length === 0 ? -1 : undefined);
   const review = async (step: number): Promise<Answer<unknown>> => {
     const where = target ?? options.target;
-    const shares = await options.shares(where);
     const { facts: known } = await facts(selectedFile());
     const place = { title: titleOf(selectedFile()), step: asked(step), steps: asked(step) };
     const launch = { facts: known, answers: chosen(), target: where };
-    const found = reviewOf(shares, launch);
+    const found = reviewOf(await options.room(launch), launch);
     reviewed = found !== undefined;
     return found === undefined ? SKIPPED : askReview({ ...place, back: true }, found, launch);
   };

@@ -17,7 +17,7 @@ import { type LauncherParts, launchBatch } from './launcher.ts';
 import { LaunchMemory } from './memory.ts';
 import type { ChosenTasks, LaunchAnswers } from './plan.ts';
 import { allTasks, failedTasks, submissionOf } from './relaunch.ts';
-import { reviewAgain, sharesAt } from './review.ts';
+import { reviewAgain, roomAt } from './review.ts';
 import type { StoredValues } from './values/storedValues.ts';
 
 /** State that the launch commands share in this window. */
@@ -83,7 +83,7 @@ async function askAndLaunch(parts: Parts, target: Extract<LaunchTarget, { kind: 
       files: target === undefined ? await batchFiles(parts.files, parts.memory) : [],
       target: parts.services.server.target,
       meters: () => parts.worlds.meters(),
-      shares: (name) => sharesAt(parts.services, name),
+      room: (launch) => roomAt(parts.services, launch),
       ...(target === undefined ? {} : { file: vscode.Uri.file(target.file) }),
       ...(target?.tasks === undefined ? {} : { tasks: target.tasks }),
     },

@@ -1,8 +1,11 @@
 /** Shows what a batch gets at a server that divides what it has, as the last step before its launch. */
 import os from 'node:os';
 import type * as vscode from 'vscode';
-import { type LaunchReview, launchReview } from '../../client/launchReview.ts';
+import { type LaunchReview, launchReview, withShortage } from '../../client/launchReview.ts';
+import { podShortage, saysResources } from '../../client/podFit.ts';
+import { LOCAL } from '../../client/targets/local.ts';
 import { StudioError } from '../../common/errors.ts';
+import { podSizing } from '../../executor/kubernetes/sizing.ts';
 import { type SharesReply, sharesReply } from '../../protocol/shares.ts';
 import type { Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
@@ -23,7 +26,7 @@ const OTHER_MS = 20_000;
  * Returns how the server of a target divides what it has; undefined if it cannot say, as older servers, or does not
  * answer: the launch reports that. Throws `cancelled` if the user does not want to wait.
  */
-export async function sharesAt({ server, cli }: Services, target: string): Promise<SharesReply | undefined> {
+async function sharesAt({ server, cli }: Services, target: string): Promise<SharesReply | undefined> {
   const isOwn = target === server.target;
   const stop = new AbortController();
   const signal = AbortSignal.any([stop.signal, AbortSignal.timeout(isOwn ? OWN_MS : OTHER_MS)]);
@@ -46,11 +49,45 @@ export async function sharesAt({ server, cli }: Services, target: string): Promi
   });
 }
 
+/** What is known about a target before a launch. */
+export interface TargetRoom {
+  /** How its server divides what it has. */
+  readonly shares: SharesReply | undefined;
+  /** Set if no node could run a pod of the batch. */
+  readonly shortage: string | undefined;
+}
+
+/** Reads how much room a target has for a launch. Nodes are read only if the batch says what its pods request. */
+export async function roomAt(services: Services, launch: ReviewedLaunch): Promise<TargetRoom> {
+  const [shares, shortage] = await Promise.all([sharesAt(services, launch.target), shortageAt(services, launch)]);
+  return { shares, shortage };
+}
+
+async function shortageAt({ cli }: Services, { facts, answers, target }: ReviewedLaunch): Promise<string | undefined> {
+  const { pods, concurrency = 'auto' } = facts.demand ?? {};
+  if (pods === undefined || !saysResources(pods) || target === LOCAL) return undefined;
+  const { TargetFile } = await import('../../client/targets/targetFile.ts');
+  const place = new TargetFile().list().get(target);
+  if (place === undefined || 'url' in place) return undefined;
+  const { largestNode } = await import('../targets/targetCli.ts');
+  // The launch goes on without it.
+  const largest = await largestNode(cli, target, AbortSignal.timeout(OTHER_MS)).catch(() => undefined);
+  const { slots } = podSizing({ pods, concurrency }, attemptCount(answers, facts), true);
+  return largest === undefined ? undefined : podShortage(pods, slots, largest);
+}
+
 /** Returns undefined where there is nothing to review: nobody else uses the server, and nothing is limited. */
-export function reviewOf(reply: SharesReply | undefined, { facts, answers }: ReviewedLaunch): LaunchReview | undefined {
-  if (reply === undefined || facts.demand === undefined) return undefined;
+export function reviewOf(
+  { shares, shortage }: TargetRoom,
+  { facts, answers }: ReviewedLaunch,
+): LaunchReview | undefined {
+  if (facts.demand === undefined) return undefined;
   const attempts = attemptCount(answers, facts);
-  return launchReview(reply, { ...facts.demand, attempts, tokens: tokensOf(facts, attempts) });
+  const review =
+    shares === undefined
+      ? undefined
+      : launchReview(shares, { ...facts.demand, attempts, tokens: tokensOf(facts, attempts) });
+  return shortage === undefined ? review : withShortage(review, shortage);
 }
 
 export async function askReview(place: StepPlace, review: LaunchReview, launch: ReviewedLaunch): Promise<Answer<true>> {
@@ -71,16 +108,13 @@ export async function reviewAgain(
   services: Services,
   { title, file, answers }: { readonly title: string; readonly file: vscode.Uri; readonly answers: LaunchAnswers },
 ): Promise<boolean> {
-  const { target } = services.server;
-  const shares = await sharesAt(services, target);
-  if (shares === undefined) return true;
   const read = await fileFacts(file).catch((error: unknown) => {
     if (StudioError.is(error)) return undefined; // the launch reports it
     throw error;
   });
   if (read === undefined) return true;
-  const launch = { facts: read.facts, answers, target };
-  const review = reviewOf(shares, launch);
+  const launch = { facts: read.facts, answers, target: services.server.target };
+  const review = reviewOf(await roomAt(services, launch), launch);
   if (review?.matters !== true) return true;
   return (await askReview({ title, step: 1, steps: 1 }, review, launch)) === true;
 }
