@@ -3,6 +3,7 @@ import { bytes } from '../common/units.ts';
 import type { SubmittedPods } from '../config/submission.ts';
 import { toolResources, workerResources } from '../executor/kubernetes/podResources.ts';
 import { byteQuantity } from '../executor/kubernetes/scratch.ts';
+import { podSizing, type SizedBatch } from '../executor/kubernetes/sizing.ts';
 import type { Node } from '../kubernetes/access/objects.ts';
 
 /** By resource: the most that one node has for pods. */
@@ -55,6 +56,15 @@ export function podShortage(
     return `A pod of this batch requests ${amountText(resource, amount)}, but ${has}.`;
   }
   return undefined;
+}
+
+/** Returns what `podShortage` says of a batch with a number of attempts. */
+export function batchShortage(
+  batch: SizedBatch & { readonly pods: Pick<SubmittedPods, 'requests' | 'limits' | 'count' | 'isolation'> },
+  attempts: number,
+  largest: LargestAmounts,
+): string | undefined {
+  return podShortage(batch.pods, podSizing(batch, attempts, true).slots, largest);
 }
 
 function amountText(resource: string, amount: number): string {

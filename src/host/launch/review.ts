@@ -2,10 +2,9 @@
 import os from 'node:os';
 import type * as vscode from 'vscode';
 import { type LaunchReview, launchReview, withShortage } from '../../client/launchReview.ts';
-import { podShortage, saysResources } from '../../client/podFit.ts';
+import { batchShortage, saysResources } from '../../client/podFit.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { StudioError } from '../../common/errors.ts';
-import { podSizing } from '../../executor/kubernetes/sizing.ts';
 import { type SharesReply, sharesReply } from '../../protocol/shares.ts';
 import type { Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
@@ -72,8 +71,7 @@ async function shortageAt({ cli }: Services, { facts, answers, target }: Reviewe
   const { largestNode } = await import('../targets/targetCli.ts');
   // The launch goes on without it.
   const largest = await largestNode(cli, target, AbortSignal.timeout(OTHER_MS)).catch(() => undefined);
-  const { slots } = podSizing({ pods, concurrency }, attemptCount(answers, facts), true);
-  return largest === undefined ? undefined : podShortage(pods, slots, largest);
+  return largest && batchShortage({ pods, concurrency }, attemptCount(answers, facts), largest);
 }
 
 /** Returns undefined where there is nothing to review: nobody else uses the server, and nothing is limited. */

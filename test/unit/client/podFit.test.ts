@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { type LaunchedBatch, launchReview, withShortage } from '../../../src/client/launchReview.ts';
-import { largestAmounts, podShortage, saysResources } from '../../../src/client/podFit.ts';
+import { batchShortage, largestAmounts, podShortage, saysResources } from '../../../src/client/podFit.ts';
 import { nodesFinding } from '../../../src/client/targets/status/resources.ts';
 import { reviewChoices } from '../../../src/host/launch/reviewChoices.ts';
 import type { Node } from '../../../src/kubernetes/access/objects.ts';
@@ -47,6 +47,13 @@ describe('the pods of a batch', () => {
   test('are compared only if the batch says what they request, and nodes are there', () => {
     assert.deepEqual([undefined, {}, { requests: {} }, { limits: {} }].map(saysResources), [false, false, true, true]);
     assert.equal(largestAmounts(nodes, { pool: 'none' }), undefined);
+    const shortOf = (attempts: number): string | undefined =>
+      batchShortage(
+        { pods: { limits: { 'amd.com/gpu': '1' } }, concurrency: 'auto' },
+        attempts,
+        largestAmounts(nodes) ?? {},
+      );
+    assert.match(shortOf(32) ?? '', /no node has any/);
     assert.deepEqual(nodesFinding(nodes).data?.['largest'], {
       ...{ cpu: 7.5, memory: 62 * 2 ** 30, 'ephemeral-storage': 90 * 2 ** 30, 'nvidia.com/gpu': 2 },
     });
