@@ -14,7 +14,7 @@ export interface BatchDemand {
   readonly queue: string | undefined;
   readonly priority: number;
   readonly concurrency: number | 'auto';
-  readonly pods: Pick<NonNullable<BatchFile['pods']>, 'count' | 'isolation'> | undefined;
+  readonly pods: Pick<NonNullable<BatchFile['pods']>, 'count' | 'isolation' | 'requests' | 'limits'> | undefined;
 }
 
 export interface LaunchedBatch extends BatchDemand {
@@ -34,11 +34,20 @@ export interface LaunchReview {
   readonly start: ReviewLine;
   /** Whether it waits, at least with a part of its rollouts. */
   readonly waits: boolean;
+  /** Whether somebody who repeats a launch should see this first: it waits, or a limit is nearly used up. */
+  readonly matters: boolean;
   /** Its queue and its user: what they are entitled to, and use. */
   readonly shares: readonly (ReviewLine & { readonly kind: ShareRow['kind'] })[];
   /** Their limits. */
-  readonly limits: readonly (ReviewLine & { readonly isReached: boolean })[];
+  readonly limits: readonly (ReviewLine & {
+    readonly isReached: boolean;
+    /** Nearly used up: nobody knows whether it is enough. */
+    readonly isLow: boolean;
+  })[];
 }
+
+/** Fewer tokens than this part of a limit are few, if nobody knows how many a batch needs. */
+const LOW = 0.1;
 
 export function demandOf({ queue, priority, concurrency, pods }: BatchFile): BatchDemand {
   return { queue, priority, concurrency, pods };
@@ -72,8 +81,10 @@ export function launchReview(reply: SharesReply, batch: LaunchedBatch): LaunchRe
   // Queues divide first, so what a user gets within one is not known here.
   const divided = ofQueue ?? ofUser;
   const part = divided === undefined ? undefined : partOf(rows, divided);
+  const waits = full !== undefined || ahead > 0;
   return {
-    waits: full !== undefined || ahead > 0,
+    waits,
+    matters: waits || found.some(({ isLow }) => isLow),
     start: startOf(
       full,
       ahead,
@@ -90,12 +101,25 @@ export function launchReview(reply: SharesReply, batch: LaunchedBatch): LaunchRe
         ...(row.pods.running === 0 ? [] : [plural(row.pods.running, 'pod')]),
       ].join(' · '),
     })),
-    limits: found.map(({ label, text, isReached }) => ({ label, text, isReached })),
+    limits: found.map(({ label, text, isReached, isLow }) => ({ label, text, isReached, isLow })),
+  };
+}
+
+/** Adds to a review that no node could run the pods of the batch; without one, others use nothing of the server. */
+export function withShortage(review: LaunchReview | undefined, shortage: string): LaunchReview {
+  return {
+    shares: [],
+    ...review,
+    waits: true,
+    matters: true,
+    start: { label: 'Waits until a node is added that its pods fit on', text: '' },
+    limits: [{ label: 'Nodes', text: shortage, isReached: true, isLow: false }, ...(review?.limits ?? [])],
   };
 }
 
 interface Limit extends ReviewLine {
   readonly isReached: boolean;
+  readonly isLow: boolean;
   /** How much of it the batch can have now, and which part of what it needs that is. */
   readonly left: number;
   readonly part: number;
@@ -122,6 +146,7 @@ function limitsOf(row: ShareRow, batch: LaunchedBatch): Limit[] {
       label: `${noun === 'pod' ? 'Pods' : 'Rollouts'} of ${shareName(row)}`,
       text: `${count(used)} of ${count(limit)} run${isReached ? ` · ${starts} now` : ''}`,
       isReached,
+      isLow: false,
       left,
       part: left / wanted,
       wait:
@@ -135,11 +160,18 @@ function limitsOf(row: ShareRow, batch: LaunchedBatch): Limit[] {
     const left = Math.max(0, tokens.limit - tokens.hour);
     const free = tokens.free_ms === undefined ? '' : ` in about ${minutesText(tokens.free_ms)}`;
     const again = left === 0 ? `, free again${free}` : '';
-    const needs = batch.tokens === undefined ? '' : ` · needs about ${compact(batch.tokens)}`;
+    const isLow = batch.tokens === undefined && left > 0 && left < LOW * tokens.limit;
+    const needs =
+      batch.tokens === undefined
+        ? isLow
+          ? ` · ${compact(left)} left`
+          : ''
+        : ` · needs about ${compact(batch.tokens)}`;
     found.push({
       label: `Tokens per hour of ${shareName(row)}`,
       text: `${compact(tokens.hour)} of ${compact(tokens.limit)} used${again}${needs}`,
       isReached: left === 0 || (batch.tokens ?? 0) > left,
+      isLow,
       left,
       part: left === 0 ? 0 : 1,
       wait:

@@ -1,7 +1,7 @@
 /**
  * Limits how many calls of this worker an endpoint gets at once. The server sets the limit (it knows all workers and
  * the endpoint's load). Changes between two beats of the server are detected here: after a failure, one call at a time
- * tries the endpoint, and each that succeeds doubles how many may follow. During a pause that a trainer announced, and
+ * tries the endpoint, and more follow with each that succeeds. During a pause that a trainer announced, and
  * while the server gives an endpoint to others, no call starts.
  */
 import { cancelled } from '../common/abort.ts';
@@ -10,6 +10,10 @@ import type { WaitReason } from '../trace/schema.ts';
 /** Delay before the first probe after a failure; doubled after each failed probe. */
 const FIRST_PROBE_MS = 100;
 const LAST_PROBE_MS = 5_000;
+/** What a worker runs of its part once its probe was answered. */
+const FIRST_PART = 0.5;
+/** A smaller part waits longer before its first probe. */
+const SMALL_PART = 8;
 /** With this many calls, an endpoint has recovered. */
 const RECOVERED = 256;
 
@@ -31,6 +35,8 @@ export interface Permit {
 interface EndpointState {
   /** The server's limit; 0 if it considers the endpoint down. */
   limit: number;
+  /** The last limit above 0: the part of this worker in what all may call. */
+  part: number;
   inUse: number;
   /** How many calls may run while the endpoint recovers; undefined if it is healthy. */
   ramp: number | undefined;
@@ -114,6 +120,7 @@ export class PermitGate {
     for (const [endpoint, limit] of Object.entries(permits)) {
       const state = this.#state(endpoint);
       state.limit = limit;
+      if (limit > 0) state.part = limit;
       state.yields = limit === 0 ? waits[endpoint] : undefined;
     }
     // Before calls that wait get permits.
@@ -125,6 +132,9 @@ export class PermitGate {
       if (limit === 0 && state.ramp === undefined) {
         state.epoch++;
         state.ramp = 1;
+        // Others have failed. All workers probe it, and the rate of their probes follows their parts.
+        const wait = FIRST_PROBE_MS * Math.max(1, SMALL_PART / state.part) * (0.5 + this.#random());
+        state.notBefore = Math.max(state.notBefore, this.#now() + wait);
       } else if (limit > 0 && state.ramp !== undefined && state.failures === 0 && state.ramp >= limit) {
         // It has responded here, and the server knows of no failure.
         this.#recovered(state);
@@ -242,6 +252,7 @@ export class PermitGate {
     if (state === undefined) {
       state = {
         limit: Infinity,
+        part: Infinity,
         inUse: 0,
         ramp: undefined,
         epoch: 0,
@@ -297,7 +308,7 @@ export class PermitGate {
         if (epoch !== state.epoch || state.ramp === undefined) return;
         state.failures = 0;
         state.notBefore = 0;
-        state.ramp = state.ramp * 2;
+        state.ramp = grown(state.ramp, state.part);
         if (state.limit !== 0 && state.ramp >= Math.min(state.limit, RECOVERED)) this.#recovered(state);
         this.#serve(endpoint, state);
       },
@@ -364,4 +375,12 @@ export class PermitGate {
       this.#serve(endpoint, state);
     }, Math.ceil(wait));
   }
+}
+
+/**
+ * Returns how many calls may run after another answer. Workers that recover together keep their proportions: each runs
+ * the same fraction of its part, and then as many more as are answered. What nobody divides doubles with each answer.
+ */
+function grown(ramp: number, part: number): number {
+  return part === Infinity ? ramp * 2 : Math.max(ramp + 1, Math.ceil(part * FIRST_PART));
 }

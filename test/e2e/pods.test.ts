@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, describe } from 'node:test';
 import { newId } from '../../src/common/ids.ts';
+import { expand } from './support/expand.ts';
 import { until } from './support/poll.ts';
 import { apiOf, SAMPLE_TASKS, sampleFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
@@ -101,24 +102,21 @@ describe('the workers of a batch', { timeout: 600_000 }, () => {
     await story.picture('launch-review');
     await workbench.input.press('Enter'); // the first row; the hover of one may cover it for the mouse
     await story.batch.shown();
+    await workbench.command('Rollout: Launch Again');
+    await workbench.inputTitle.filter({ hasText: 'Launch Again: desk' }).waitFor({ timeout: PATIENCE_MS });
+    for (const line of [
+      /Launch 96 attempts on team.*more follow|Launch 96 attempts on team.*Waits/s,
+      /Rollouts of ann/,
+    ])
+      await review.filter({ hasText: line }).first().waitFor({ timeout: PATIENCE_MS });
+    await story.picture('launch-again');
+    await workbench.input.press('Escape');
     await workbench.command('Rollout: Focus on Targets View');
     for (const other of ['Batches', 'Agents and Tools'])
       await workbench.page.getByRole('button', { name: `${other} Section` }).click();
-    const expand = async (item: RegExp, child: RegExp): Promise<void> => {
-      await until(
-        async () => {
-          if ((await workbench.treeItem(child).count()) > 0) return true;
-          await workbench.treeItem(item).click();
-          await workbench.page.keyboard.press('ArrowRight');
-          return undefined;
-        },
-        PATIENCE_MS,
-        `the items of ${item.source}`,
-      );
-    };
-    await expand(/^Target team/, /^Queues and Users/);
-    await expand(/^Queues and Users/, /^Queue research, /);
-    await expand(/^Waiting, 1 batch/, /^Batch desk/);
+    await expand(workbench, /^Target team/, /^Queues and Users/, PATIENCE_MS);
+    await expand(workbench, /^Queues and Users/, /^Queue research, /, PATIENCE_MS);
+    await expand(workbench, /^Waiting, 1 batch/, /^Batch desk/, PATIENCE_MS);
     for (const row of [/^Queue research, /, /^Queue nightly, /, /^User ann, .*2 of 2 rollouts/, /^User bob, /])
       await workbench.treeItem(row).waitFor({ timeout: PATIENCE_MS });
     // Why, and at which place. The batch of bob is private, so it is not in the list.

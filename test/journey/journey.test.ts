@@ -12,6 +12,7 @@ import { podsOf } from '../cluster/support/batches.ts';
 import { ClusterBench } from '../cluster/support/clusterBench.ts';
 import { HeadlessService } from '../cluster/support/headlessService.ts';
 import { chooseInstallOptions } from '../cluster/support/installForm.ts';
+import { expand } from '../e2e/support/expand.ts';
 import { until } from '../e2e/support/poll.ts';
 import { attemptsOf, emptyFolder } from '../e2e/support/sample.ts';
 import { Story } from '../e2e/support/story.ts';
@@ -125,7 +126,7 @@ describe('the whole journey', { timeout: 30 * 60_000 }, () => {
     const installed = /Installed the rollout server on kit/;
     await workbench.toast(installed).waitFor({ timeout: 2 * PATIENCE_MS });
     await workbench.toastButton(installed, 'Use This Target');
-    await workbench.treeItem(/^Server, ok, rollout-studio/).waitFor({ timeout: PATIENCE_MS });
+    await expand(workbench, /^Checks, \d+ ok/, /^Server, ok, rollout-studio/, PATIENCE_MS);
     await story.picture('journey-install');
     ({ api } = await bench.connection());
     service = await HeadlessService.create(bench.cluster, SERVICE);

@@ -34,6 +34,9 @@ const LOOKS: readonly Look[] = [
   },
   { name: 'narrow', width: 400, themes: ['dark'], lowWidths: [] },
 ];
+/** A page next to the side bar of a small window. */
+const LOWEST_WIDTH = 300;
+const WITH_LOWEST: ReadonlySet<string> = new Set(['batch/long-names', 'batch/verdicts']);
 /** How many themes and low widths of a look each story gets, unless it gets all. */
 const SHARE = { themes: 2, lowWidths: 2 };
 const HEIGHT = 800;
@@ -135,7 +138,8 @@ async function lookAt(page: Page, story: string, { name, width, themes, lowWidth
     await picture(page, `${story}-${name}-${theme}`, found);
     troubles.push(...found.map((trouble) => `${theme}: ${trouble}`));
   }
-  for (const low of lowWidths) {
+  const lowest = lowWidths.length > 0 && WITH_LOWEST.has(story) ? [LOWEST_WIDTH] : [];
+  for (const low of [...lowWidths, ...lowest]) {
     await page.setViewportSize({ width: low, height: LOW_HEIGHT });
     await page.evaluate('globalThis.stories.resized()');
     const found = await unreadable(page);

@@ -1,6 +1,7 @@
 /** The `cancel`, `pause`, `resume`, and `retry` commands. */
 import { type ControlVerb, control, controlText } from '../../client/commands/control.ts';
-import { parseReference } from '../../client/reference.ts';
+import { retryNotice } from '../../client/launchNotice.ts';
+import { batchId, parseReference } from '../../client/reference.ts';
 import { type Command, type Option, oneWord, textOption } from '../command.ts';
 
 const OPTIONS: Readonly<Partial<Record<ControlVerb, Readonly<Record<string, Option>>>>> = {
@@ -21,8 +22,12 @@ function controlCommand(verb: ControlVerb, usage: string, text: string): Command
     options: OPTIONS[verb] ?? {},
     async run(context, commandLine) {
       const word = oneWord(command, commandLine);
-      parseReference(word); // fail early, before a server starts
+      const reference = parseReference(word); // fail early, before a server starts
       const { api } = await context.connect();
+      const notice =
+        verb === 'retry' && reference.kind === 'batch'
+          ? await retryNotice(api, await batchId(api, reference.batch, context.signal))
+          : undefined;
       const done = await control(
         api,
         word,
@@ -37,6 +42,8 @@ function controlCommand(verb: ControlVerb, usage: string, text: string): Command
       );
       if (context.json) context.printJson(done.reply);
       else context.print(controlText(verb, done));
+      const text = notice?.(done.reply.changed ?? 0);
+      if (text !== undefined) context.log(text);
       return 0;
     },
   };

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { diskFiles } from '../../client/disk.ts';
 import { type Launch, launch } from '../../client/launch.ts';
 import { launchHeld } from '../../client/launchHeld.ts';
-import { shareNotice } from '../../client/shareNotice.ts';
+import { launchNotice } from '../../client/launchNotice.ts';
 import { submissionMeters } from '../../client/simulation/meters.ts';
 import { readBatch, sandboxMode } from '../../client/submitFile.ts';
 import { LOCAL } from '../../client/targets/local.ts';
@@ -10,12 +10,10 @@ import { requireNodeRoom } from '../../client/targets/nodeRoom.ts';
 import { estimateText, partsText } from '../../client/text/estimateText.ts';
 import { StudioError } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
-import type { Estimate } from '../../config/estimate.ts';
 import { SANDBOX_MODES } from '../../config/schema/sandboxSection.ts';
 import { formatProblem } from '../../config/source/problem.ts';
 import { plannedParts } from '../../config/submission/mixPlan.ts';
 import type { Submission } from '../../config/submission.ts';
-import type { Api } from '../../protocol/api.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
 import { ENTRY } from '../../protocol/entry.ts';
 import { compileCondition } from '../../trace/query.ts';
@@ -36,9 +34,9 @@ import { followBatch } from '../follow.ts';
 import { GROUP_OPTIONS, groupOptions, groupsOf } from '../groupOptions.ts';
 import { targetOfFile } from '../targetOfFile.ts';
 
+const NO_NODE = 'Its pods wait until such a node is added.';
 /** Who holds an attempt. */
 const BY = 'rollout';
-const NOTICE_MS = 3_000;
 const idList = z.array(z.string());
 
 export const run: Command = {
@@ -147,7 +145,10 @@ export const run: Command = {
     }
     const group = groupsOf(forTrainer, section);
     const connection = await connecting;
-    const notice = debugged === undefined ? await noticeOf(connection.api, built.submission, estimate) : undefined;
+    const notice =
+      debugged === undefined
+        ? await launchNotice(connection.api, built.submission, async () => (await estimate()).attempts)
+        : undefined;
     if (notice !== undefined) context.log(notice);
     const batch = await (debugged === undefined
       ? launch(
@@ -170,35 +171,13 @@ export const run: Command = {
 };
 
 async function checkRoom(
-  { targets, signal }: Context,
+  { targets, signal, log }: Context,
   name: string,
   submission: Submission,
   tasks: readonly TaskRecord[],
 ): Promise<void> {
-  await requireNodeRoom([name, targets.get(name)], submission, tasks, signal);
-}
-
-/**
- * Returns what the batch will not get now. A server that cannot say it, such as an older one, stops no launch. Tasks
- * are counted only where it matters.
- */
-async function noticeOf(
-  api: Api,
-  { queue, concurrency }: Submission,
-  estimate: () => Promise<Pick<Estimate, 'attempts'>>,
-): Promise<string | undefined> {
-  try {
-    const shares = await api.shares(AbortSignal.timeout(NOTICE_MS));
-    if (shareNotice(shares, { queue, rollouts: Number.MAX_SAFE_INTEGER }) === undefined) return undefined;
-    const { attempts } = await estimate();
-    return shareNotice(shares, {
-      queue,
-      rollouts: concurrency === 'auto' ? attempts : Math.min(attempts, concurrency),
-    });
-  } catch (error) {
-    if (StudioError.is(error, 'config')) throw error; // of a task
-    return undefined;
-  }
+  const shortage = await requireNodeRoom([name, targets.get(name)], submission, tasks, signal);
+  if (shortage !== undefined) log(`${shortage} ${NO_NODE}`);
 }
 
 /** Returns the launch options that hold an attempt. They must be set before the batch starts. */

@@ -109,6 +109,6 @@ async function infraOf(api: Api, batch: string, signal: AbortSignal): Promise<Tr
 }
 
 /** Reads the submission of a batch. */
-export async function readSubmission(api: Api, sha: string, signal: AbortSignal): Promise<Submission> {
+export async function readSubmission(api: Pick<Api, 'getBlob'>, sha: string, signal: AbortSignal): Promise<Submission> {
   return submission.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(sha, signal))));
 }

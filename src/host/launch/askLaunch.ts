@@ -1,14 +1,13 @@
 /** Asks the questions of Launch Batch…: file, tasks, attempts, and, if there is a choice, target. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
-import type { SharesReply } from '../../protocol/shares.ts';
-import { type TaskList, taskList } from '../files/taskList.ts';
-import { folderOf, pathOf, workspaceFiles } from '../files/workspaceFiles.ts';
+import type { TaskList } from '../files/taskList.ts';
 import { type Answer, BACK, type Choice } from '../window/questions/answer.ts';
 import { input, pickMany, pickOne, type StepPlace } from '../window/questions/dialogue.ts';
 import { runSteps, SKIPPED } from '../window/questions/steps.ts';
 import type { ContextMeters } from '../worlds/contextMeters.ts';
 import { meterChoices } from '../worlds/meterTexts.ts';
+import { fileFacts } from './fileFacts.ts';
 import type { LaunchMemory } from './memory.ts';
 import {
   attemptChoices,
@@ -19,11 +18,9 @@ import {
   type LaunchAnswers,
   taskChoices,
 } from './plan.ts';
-import { askReview } from './review.ts';
+import { askReview, reviewOf, type TargetRoom } from './review.ts';
+import type { ReviewedLaunch } from './reviewChoices.ts';
 import { askTarget, targetNames } from './target.ts';
-
-/** Maximum number of tasks to read and offer. */
-const MAX_TASKS = 10_000;
 
 interface LaunchChoice {
   readonly file: vscode.Uri;
@@ -45,14 +42,14 @@ interface LaunchOptions {
   readonly target: string;
   /** How many calls fit in the context of the models that play worlds. */
   readonly meters: () => Promise<ContextMeters>;
-  /** Returns how the server of a target divides what it has; undefined if that is not known. */
-  readonly shares: (target: string) => Promise<SharesReply | undefined>;
+  /** Returns how much room the target has. */
+  readonly room: (launch: ReviewedLaunch) => Promise<TargetRoom>;
 }
 
 /** Returns undefined if the user cancels. */
 export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): Promise<LaunchChoice | undefined> {
   let file = options.file;
-  let loaded: { readonly file: vscode.Uri; readonly list: TaskList } | undefined;
+  let loaded: { readonly file: vscode.Uri; readonly list: TaskList; readonly facts: FileFacts } | undefined;
   let tasks = options.tasks;
   let attempts: number | undefined;
   let isPerturbed: boolean | undefined;
@@ -61,20 +58,8 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
   let reviewed = false;
   const targets = await targetNames();
   const facts = async (uri: vscode.Uri): Promise<{ readonly list: TaskList; readonly facts: FileFacts }> => {
-    if (loaded?.file.toString() !== uri.toString())
-      loaded = { file: uri, list: await taskList(workspaceFiles(folderOf(uri)), pathOf(uri), MAX_TASKS) };
-    const { list } = loaded;
-    return {
-      list,
-      facts: {
-        tasks: list.tasks.length,
-        complete: list.complete,
-        attempts: list.attempts,
-        estimate: list.estimate,
-        parts: list.parts,
-        demand: list.demand,
-      },
-    };
+    if (loaded?.file.toString() !== uri.toString()) loaded = { file: uri, ...(await fileFacts(uri)) };
+    return loaded;
   };
   const selectedFile = (): vscode.Uri => {
     if (file === undefined) throw new StudioError('internal', 'The tasks were requested before the file was chosen.');
@@ -153,12 +138,12 @@ export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): P
   ].slice(options.file === undefined ? 0 : 1, targets.length === 0 ? -1 : undefined);
   const review = async (step: number): Promise<Answer<unknown>> => {
     const where = target ?? options.target;
-    const shares = await options.shares(where);
     const { facts: known } = await facts(selectedFile());
     const place = { title: titleOf(selectedFile()), step: asked(step), steps: asked(step) };
-    const answer = await askReview(place, shares, { facts: known, answers: chosen(), target: where });
-    reviewed = answer !== SKIPPED;
-    return answer;
+    const launch = { facts: known, answers: chosen(), target: where };
+    const found = reviewOf(await options.room(launch), launch);
+    reviewed = found !== undefined;
+    return found === undefined ? SKIPPED : askReview({ ...place, back: true }, found, launch);
   };
   if (!(await runSteps([...steps, review]))) return undefined;
   const info = await facts(selectedFile());

@@ -17,7 +17,7 @@ import { type LauncherParts, launchBatch } from './launcher.ts';
 import { LaunchMemory } from './memory.ts';
 import type { ChosenTasks, LaunchAnswers } from './plan.ts';
 import { allTasks, failedTasks, submissionOf } from './relaunch.ts';
-import { sharesAt } from './review.ts';
+import { reviewAgain, roomAt } from './review.ts';
 import type { StoredValues } from './values/storedValues.ts';
 
 /** State that the launch commands share in this window. */
@@ -83,7 +83,7 @@ async function askAndLaunch(parts: Parts, target: Extract<LaunchTarget, { kind: 
       files: target === undefined ? await batchFiles(parts.files, parts.memory) : [],
       target: parts.services.server.target,
       meters: () => parts.worlds.meters(),
-      shares: (name) => sharesAt(parts.services, name),
+      room: (launch) => roomAt(parts.services, launch),
       ...(target === undefined ? {} : { file: vscode.Uri.file(target.file) }),
       ...(target?.tasks === undefined ? {} : { tasks: target.tasks }),
     },
@@ -133,7 +133,9 @@ async function launchAgain(parts: Parts, batch: string, selection: 'all' | 'fail
   const answers =
     selection === 'all' ? source.answers : { ...source.answers, tasks: await failedOf(parts, batch, source.name) };
   if (answers.tasks.kind === 'some' && answers.tasks.ids.length === 0) return;
-  await launchBatch(parts, { file: source.file, answers, forgetAnswers: true });
+  const title = `${selection === 'all' ? 'Launch Again' : 'Run Failed Again'}: ${source.name}`;
+  if (await reviewAgain(parts.services, { title, file: source.file, answers }))
+    await launchBatch(parts, { file: source.file, answers, forgetAnswers: true });
 }
 
 async function failedOf({ services }: Parts, batch: string, name: string): Promise<ChosenTasks> {

@@ -33,10 +33,10 @@ export function reviewChoices(review: LaunchReview, { facts, answers, target }: 
       }),
     ),
     ...limits.map(
-      ({ label, text, isReached }, index): Choice<boolean> => ({
+      ({ label, text, isReached, isLow }, index): Choice<boolean> => ({
         label,
         description: text,
-        icon: isReached ? 'warning' : 'check',
+        icon: isReached || isLow ? 'warning' : 'check',
         ...(index === 0 ? { section: '' } : {}),
         value: false,
       }),

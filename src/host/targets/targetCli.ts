@@ -47,6 +47,29 @@ export async function targetFindings(
   );
 }
 
+const nodes = z.object({
+  targets: z.array(
+    z.object({
+      findings: z.array(
+        z.looseObject({
+          name: z.string(),
+          data: z.looseObject({ largest: z.record(z.string(), z.number()).optional() }).optional(),
+        }),
+      ),
+    }),
+  ),
+});
+
+/** Returns the most that one node of a cluster has of each resource; undefined if the user may not read that. */
+export async function largestNode(
+  cli: Cli,
+  target: string,
+  signal: AbortSignal,
+): Promise<Readonly<Record<string, number>> | undefined> {
+  const { targets } = nodes.parse(await targetCommand(cli, ['status', target, '--no-probe'], signal));
+  return targets[0]?.findings.find(({ name }) => name === 'nodes')?.data?.largest;
+}
+
 /** Returns the contexts of a kubeconfig. undefined selects the default one. */
 export async function kubeContexts(
   cli: Cli,

@@ -46,6 +46,7 @@ describe('a launch', () => {
     const review = launchReview(shares, batch({ queue: 'research', tokens: 2_400_000 }));
     assert.deepEqual(review, {
       waits: true,
+      matters: true,
       start: { label: 'Starts with 20 rollouts of 320; more follow as others end', text: '' },
       shares: [
         {
@@ -56,13 +57,14 @@ describe('a launch', () => {
         { kind: 'user', label: 'ann', text: 'uses 0% · 30 rollouts' },
       ],
       limits: [
-        { label: 'Pods of research', text: '6 of 8 run · 2 of 10 start now', isReached: true },
+        { label: 'Pods of research', text: '6 of 8 run · 2 of 10 start now', isReached: true, isLow: false },
         {
           label: 'Tokens per hour of ann',
           text: '900k of 1.0M used · needs about 2.4M',
           isReached: true,
+          isLow: false,
         },
-        { label: 'Rollouts of ann', text: '30 of 50 run · 20 of 320 start now', isReached: true },
+        { label: 'Rollouts of ann', text: '30 of 50 run · 20 of 320 start now', isReached: true, isLow: false },
       ],
     });
     const facts = { tasks: 10, complete: true, attempts: 32 };
@@ -79,11 +81,33 @@ describe('a launch', () => {
       ],
     );
     const small = launchReview(shares, batch({ queue: 'research', concurrency: 4, tokens: 1_000 }));
-    assert.deepEqual([small?.waits, small?.start.label], [false, 'Starts now']);
+    assert.deepEqual([small?.waits, small?.matters, small?.start.label], [false, false, 'Starts now']);
     assert.deepEqual(
       small?.limits.map(({ isReached }) => isReached),
       [false, false, false],
     );
+  });
+
+  test('matters to somebody who repeats it if it waits, or if few tokens are left', () => {
+    const matters = (hour: number, tokens?: number, some: Partial<SharesReply> = {}): boolean | undefined =>
+      launchReview(
+        reply({ rows: [row('user', 'ann', { tokens: { hour, limit: 1_000_000 } })], ...some }),
+        batch({ tokens }),
+      )?.matters;
+    assert.deepEqual([matters(500_000), matters(950_000), matters(1_000_000)], [false, true, true]);
+    assert.deepEqual([matters(950_000, 10_000), matters(950_000, 60_000)], [false, true], 'what it needs is known');
+    assert.equal(matters(0, undefined, { ahead: [{ priority: 0, batches: 1 }] }), true);
+    const low = launchReview(
+      reply({ rows: [row('user', 'ann', { tokens: { hour: 950_000, limit: 1_000_000 } })] }),
+      batch(),
+    );
+    assert.deepEqual(
+      [low?.waits, low?.start.label, low?.limits[0]?.text],
+      [false, 'Starts now', '950k of 1.0M used · 50.0k left'],
+    );
+    const facts = { tasks: 10, complete: true, attempts: 32 };
+    const choices = reviewChoices(low!, { facts, answers: { tasks: { kind: 'all' } }, target: 'gpus' });
+    assert.deepEqual(choices.at(-1)?.icon, 'warning');
   });
 
   test('says what it waits for, how long, and at which place', () => {

@@ -94,7 +94,7 @@ describe('PermitGate', () => {
     lost?.failed();
     lost?.release();
     now = 10_000;
-    for (let n = 0; n < 2; n++) {
+    for (let n = 0; n < 3; n++) {
       const [permit] = take(1);
       permit?.answered();
       permit?.release();
@@ -103,9 +103,55 @@ describe('PermitGate', () => {
     assert.equal(take(9).length, 4);
   });
 
+  it('recovers in proportion to its part in what the server divides', () => {
+    let now = 0;
+    const running = (part: number): number[] => {
+      gate.close();
+      gate = new PermitGate({ now: () => now });
+      gate.setPermits({ [A]: part });
+      const [lost] = take(1);
+      lost?.failed();
+      lost?.release();
+      now += 10_000;
+      const [probe] = take(1);
+      const before = take(1).length;
+      probe?.answered();
+      probe?.release();
+      const round = take(100);
+      for (const permit of round) {
+        permit.answered();
+        permit.release();
+      }
+      return [before, round.length, take(100).length];
+    };
+    assert.deepEqual(
+      [running(32), running(16)],
+      [
+        [0, 16, 32],
+        [0, 8, 16],
+      ],
+    );
+  });
+
+  it('waits before it probes what the server reports to have failed, longer with a smaller part', () => {
+    let now = 0;
+    const first = (part: number): number => {
+      gate.close();
+      gate = new PermitGate({ now: () => now, random: () => 0.5 });
+      gate.setPermits({ [A]: part });
+      gate.setPermits({ [A]: 0 });
+      const from = now;
+      while (take(1).length === 0) now += 50;
+      return now - from;
+    };
+    assert.deepEqual([64, 8, 4, 1].map(first), [100, 100, 200, 800]);
+  });
+
   it('probes when the server grants no permits, and uses new ones when they arrive', async () => {
-    gate = new PermitGate();
+    let now = 0;
+    gate = new PermitGate({ now: () => now });
     gate.setPermits({ [A]: 0 });
+    now = 1_000;
     const [probe] = take(3);
     const waiting = gate.acquire(() => [A], never);
     probe?.answered();

@@ -37,8 +37,8 @@ export function AttemptTitle({ view, cell: { index, attempt } }: { readonly view
         attempt {attempt} of {view.width}
       </span>
       {reward !== undefined && (
-        <span class="attempt-reward">
-          {view.data.scorer} <b>{reward}</b>
+        <span class="attempt-reward" title={`${view.data.scorer} ${reward}`}>
+          <span class="attempt-scorer">{view.data.scorer}</span> <b>{reward}</b>
         </span>
       )}
     </div>

@@ -5,6 +5,7 @@ import type { Cluster } from '../../../kubernetes/access/cluster.ts';
 import type { Node, Pod, ResourceQuota } from '../../../kubernetes/access/objects.ts';
 import { isReady, isUnresponsive } from '../../../kubernetes/access/podReady.ts';
 import { LABEL, OURS, PROBE_LABEL } from '../../../kubernetes/names.ts';
+import { largestAmounts } from '../../podFit.ts';
 import { obstacleOf } from '../serverPod.ts';
 import { type TargetFinding, trouble } from './finding.ts';
 
@@ -71,7 +72,7 @@ export function nodesFinding(nodes: readonly Node[]): TargetFinding {
     name: 'nodes',
     state: ready === 0 ? 'wrong' : 'ok',
     text: `${ready} of ${nodes.length} accept pods`,
-    data: { ready, nodes: nodes.length },
+    data: { ready, nodes: nodes.length, largest: largestAmounts(nodes) ?? {} },
   };
 }
 

@@ -14,6 +14,55 @@ export const FINDING_ICONS: Readonly<Record<Finding['state'], Icon>> = {
 };
 const LABELS: Readonly<Record<string, string>> = { gpus: 'GPUs' };
 
+/**
+ * Returns the items below a target: first what does not work, then what changes, which are `others`, and one item with
+ * all checks that need no action.
+ */
+export function targetItems(
+  target: string,
+  read: TargetFindings | undefined,
+  others: readonly TargetNode[],
+): TargetNode[] {
+  if (read === undefined) return [...others, readingNode(target)];
+  const needsAction = ({ state }: Finding): boolean => state === 'wrong' || state === 'missing';
+  const quiet = read.findings.filter((finding) => !needsAction(finding));
+  return [
+    ...findingNodes(target, { ...read, findings: read.findings.filter(needsAction) }),
+    ...others,
+    ...(quiet.length === 0 ? [] : [checksNode(target, { ...read, findings: quiet })]),
+  ];
+}
+
+function checksNode(target: string, read: TargetFindings): TargetNode {
+  const unknown = read.findings.filter(({ state }) => state === 'unknown').length;
+  const parts = [`${read.findings.length - unknown} ok`, ...(unknown === 0 ? [] : [`${unknown} unknown`])];
+  return {
+    id: `target/${target}/checks`,
+    target,
+    collapsed: true,
+    item: {
+      label: 'Checks',
+      description: parts.join(' · '),
+      tooltip: 'What was checked and needs no action',
+      icon: FINDING_ICONS[unknown === 0 ? 'ok' : 'unknown'],
+      context: 'checks',
+      ariaLabel: `Checks, ${parts.join(', ')}`,
+    },
+    children: findingNodes(target, read),
+  };
+}
+
+/** Has an ID of its own, because VS Code keeps whether an item has children. */
+function readingNode(target: string): TargetNode {
+  return leaf(`target/${target}/reading`, {
+    label: 'Checks',
+    description: 'checking…',
+    icon: { id: 'loading~spin' },
+    context: 'checks',
+    ariaLabel: 'Checks, checking…',
+  });
+}
+
 /** Returns an item per finding, with its hint as the only child. */
 export function findingNodes(target: string, { findings, at }: TargetFindings): TargetNode[] {
   return findings.map(({ name, state, text, hint }): TargetNode => {

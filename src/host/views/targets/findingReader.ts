@@ -51,8 +51,9 @@ export class FindingReader {
     return this.#entries.has(target);
   }
 
-  latest(target: string): readonly Finding[] | undefined {
-    return this.#entries.get(target)?.latest?.findings;
+  /** Returns what was read, or undefined while it is being read for the first time. */
+  latest(target: string): TargetFindings | undefined {
+    return this.#entries.get(target)?.latest;
   }
 
   /**

@@ -14,7 +14,7 @@ export interface TargetNode {
   readonly item: ItemContent;
   /** Name of its target, for commands. */
   readonly target?: string;
-  /** Whether expanding the node loads the target's findings, which precede its children. */
+  /** Whether expanding the node loads the target's findings, which are shown around its children. */
   readonly loadsFindings?: true;
   readonly children: readonly TargetNode[];
   readonly collapsed?: true;

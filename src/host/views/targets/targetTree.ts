@@ -71,15 +71,16 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
       return roots;
     }
     if (node.loadsFindings !== true || node.target === undefined) return [...node.children];
-    const { findingNodes } = await import('./findingNodes.ts');
-    const findings = findingNodes(node.target, await this.#findings.of(node.target));
+    const { targetItems } = await import('./findingNodes.ts');
+    const read = this.#findings.latest(node.target);
+    // Reading takes a second or more, and the items of the server need not wait for it.
+    if (read === undefined) void this.#findings.of(node.target);
     // The item of the used target already shows the queue, with live updates.
-    return [
-      ...(node.target === this.#services.server.target && this.#info !== undefined
-        ? findings.filter(({ item }) => item.context !== 'finding.queue.ok')
-        : findings),
-      ...node.children,
-    ];
+    const shown =
+      node.target === this.#services.server.target && this.#info !== undefined
+        ? read?.findings.filter(({ name, state }) => name !== 'queue' || state !== 'ok')
+        : read?.findings;
+    return targetItems(node.target, read && { ...read, findings: shown ?? [] }, node.children);
   }
 
   /** Called when an item was expanded or collapsed. Collapsing drops the findings. */
@@ -145,7 +146,7 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
       info,
       shares: this.#shares.value.value,
       batchName: (batch) => this.#services.batches.rows.value.find((row) => row.batch === batch)?.name,
-      findings: (name) => this.#findings.latest(name),
+      findings: (name) => this.#findings.latest(name)?.findings,
     });
   }
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { menus } from '../../../../src/host/contributions/menus.ts';
 import { blockingProblem, type Finding, hasServer } from '../../../../src/host/targets/findings.ts';
 import type { ConfiguredTarget } from '../../../../src/host/targets/targetRegistry.ts';
-import { FINDING_ICONS, findingNodes } from '../../../../src/host/views/targets/findingNodes.ts';
+import { FINDING_ICONS, findingNodes, targetItems } from '../../../../src/host/views/targets/findingNodes.ts';
 import { FindingReader } from '../../../../src/host/views/targets/findingReader.ts';
 import { type TargetsState, targetNodes } from '../../../../src/host/views/targets/targetNodes.ts';
 import type { ServerInfo } from '../../../../src/protocol/client.ts';
@@ -170,6 +170,38 @@ describe('findings about a target', () => {
       ['GPUs', 'question', 'GPUs, unknown, may not be read'],
     );
   });
+  it('come first if they need action; the others are in one item, below what changes', () => {
+    const others = targetNodes(seen({ targets: [k], current: 'k', info }))[1]?.children ?? [];
+    const labels = (...findings: Finding[]): (string | undefined)[][] =>
+      targetItems('k', { at, findings }, others).map(({ item }) => [item.label, item.description]);
+    const unread: Finding = { name: 'gpus', state: 'unknown', text: 'may not be read' };
+    assert.deepEqual(labels(ok, missing, { name: 'rights', state: 'wrong', text: 'lacks pods' }, unread), [
+      ['Server', 'No rollout server is installed.'],
+      ['Rights', 'lacks pods'],
+      ['Workers', '1 worker'],
+      ['Checks', '1 ok · 1 unknown'],
+    ]);
+    assert.deepEqual(labels(ok, { ...missing, state: 'ok' }), [
+      ['Workers', '1 worker'],
+      ['Checks', '2 ok'],
+    ]);
+    const [, checks] = targetItems('k', { at, findings: [ok] }, others);
+    assert.deepEqual(
+      [checks?.collapsed, checks?.children.map(({ item }) => item.ariaLabel)],
+      [true, ['Cluster, ok, Kubernetes v1.36.0']],
+    );
+    assert.deepEqual(labels(missing).at(-1), ['Workers', '1 worker'], 'nothing else was found');
+  });
+  it('let what the server says be shown while they are read', () => {
+    const others = targetNodes(seen({ targets: [k], current: 'k', info }))[1]?.children ?? [];
+    assert.deepEqual(
+      targetItems('k', undefined, others).map(({ item, collapsed }) => [item.label, item.description, collapsed]),
+      [
+        ['Workers', '1 worker', true],
+        ['Checks', 'checking…', undefined],
+      ],
+    );
+  });
   it('have an icon for each state', () => {
     const shapes = Object.values(FINDING_ICONS).map(({ id }) => id);
     assert.equal(new Set(shapes).size, shapes.length);
@@ -235,7 +267,12 @@ describe('the reader of findings', () => {
     const second = findings.of('k');
     (await nth(1)).answer([ok]);
     assert.deepEqual(
-      [(await first).findings, (await second).findings, (await findings.of('k')).findings, findings.latest('k')],
+      [
+        (await first).findings,
+        (await second).findings,
+        (await findings.of('k')).findings,
+        findings.latest('k')?.findings,
+      ],
       [[ok], [ok], [ok], [ok]],
     );
     assert.deepEqual([queries.length, queries[0]?.name, changes()], [1, 'k', 1]);
@@ -257,7 +294,7 @@ describe('the reader of findings', () => {
     findings.refreshAll();
     assert.deepEqual((await findings.of('k')).findings, [ok]);
     (await nth(3)).answer([missing]);
-    while (findings.latest('k')?.[0]?.name !== 'server') await new Promise(setImmediate);
+    while (findings.latest('k')?.findings[0]?.name !== 'server') await new Promise(setImmediate);
   });
   it('refreshes what is reported as outdated, but with pauses, and only while it is visible', async (test) => {
     test.mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
@@ -272,9 +309,9 @@ describe('the reader of findings', () => {
     assert.equal(findings.refresh('k', 10_000), false);
     test.mock.timers.tick(1_000);
     assert.equal(findings.refresh('k', 10_000), true);
-    assert.deepEqual(findings.latest('k'), [missing]);
+    assert.deepEqual(findings.latest('k')?.findings, [missing]);
     (await nth(2)).answer([ok]);
-    while (findings.latest('k')?.[0]?.name !== 'cluster') await new Promise(setImmediate);
+    while (findings.latest('k')?.findings[0]?.name !== 'cluster') await new Promise(setImmediate);
   });
   it('tries again what could not be reached, with pauses', async (test) => {
     test.mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
@@ -292,10 +329,10 @@ describe('the reader of findings', () => {
     test.mock.timers.tick(15_000);
     findings.retryFailed(15_000);
     queries[2]?.fail(new Error('it broke'));
-    while (findings.latest('k')?.[0]?.name !== 'target') await new Promise(setImmediate);
+    while (findings.latest('k')?.findings[0]?.name !== 'target') await new Promise(setImmediate);
     findings.retryFailed(15_000);
     (await nth(4)).answer([ok]);
-    while (findings.latest('k')?.[0]?.name !== 'cluster') await new Promise(setImmediate);
+    while (findings.latest('k')?.findings[0]?.name !== 'cluster') await new Promise(setImmediate);
     test.mock.timers.tick(15_000);
     findings.retryFailed(15_000);
     assert.deepEqual(
