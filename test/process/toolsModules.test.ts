@@ -115,6 +115,24 @@ describe('a module of tools', () => {
     assert.ok(performance.now() - before < 2000);
   });
 
+  it('runs calls that compute for long on several threads', async () => {
+    const opened = await openSource(`
+      import { threadId } from 'node:worker_threads';
+      import { tool } from 'rollout-studio';
+      import { z } from 'zod';
+      export const compute = tool({ description: 'Computes.', input: z.object({}), run: () => {
+        for (const end = performance.now() + 300; performance.now() < end; );
+        return threadId;
+      } });
+    `);
+    try {
+      const outcomes = await Promise.all(Array.from({ length: 8 }, () => callTool(opened, 'compute')));
+      assert.ok(new Set(outcomes.map(({ response }) => response)).size > 1);
+    } finally {
+      await opened.close();
+    }
+  });
+
   it('with session: each rollout has its own thread and variables', async () => {
     const source = `
       import { tool } from 'rollout-studio';
