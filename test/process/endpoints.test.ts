@@ -329,8 +329,15 @@ test('the server itself pauses and resumes a vLLM where the agent file says so',
   /** The requests to the routes of control, with their keys, and the model calls, in order. */
   const seen: string[] = [];
   let status = 200;
+  let isRouter = false;
   await using engine = await fakeEndpoint((request, response) => {
     const { path, body, headers } = request;
+    if (path === '/list_workers' || path === '/engines') {
+      const workers = { urls: ['http://10.0.0.1:8000', 'http://10.0.0.2:8000'] };
+      if (isRouter && path === '/list_workers') response.end(JSON.stringify(workers));
+      else response.writeHead(404).end();
+      return;
+    }
     if (path.endsWith('/chat/completions')) {
       seen.push('call');
       answerText(response, 'yes');
@@ -380,4 +387,28 @@ test('the server itself pauses and resumes a vLLM where the agent file says so',
   status = 200;
   const serving = await server.api.setEndpoint({ endpoint: engine.url, state: 'serving', version: 7 });
   assert.deepEqual([serving.state, serving.version], ['serving', 7]);
+
+  // A router would pass a command on to one of its engines.
+  seen.length = 0;
+  isRouter = true;
+  for (const state of ['paused', 'serving'] as const)
+    await assert.rejects(
+      server.api.setEndpoint({ endpoint: engine.url, state, version: 8 }),
+      (error) =>
+        StudioError.is(error, 'unsupported') &&
+        error.message.includes('is a router (vLLM Router, 2 engines)') &&
+        /remove `control: vllm`/.test(error.hint ?? ''),
+    );
+  assert.deepEqual([await stateOf(server, engine.url), seen], ['serving', []], 'nothing changed');
+  await assert.rejects(
+    server.api.setEndpoint({ endpoint: engine.url, replica: 'vllm-0', state: 'paused' }),
+    (error) => StudioError.is(error, 'not_found') && /has no replicas of its own/.test(error.message),
+  );
+  // A pause from before ends without it.
+  isRouter = false;
+  await server.api.setEndpoint({ endpoint: engine.url, state: 'paused' });
+  isRouter = true;
+  seen.length = 0;
+  const resumed = await server.api.setEndpoint({ endpoint: engine.url, state: 'serving', version: 8 });
+  assert.deepEqual([resumed.state, resumed.version, seen], ['serving', 8, []]);
 });
