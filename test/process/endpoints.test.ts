@@ -173,6 +173,7 @@ test('a pause aborts running calls, which are made again after it, in the same s
       ['ok', 1, undefined, '2', '2'],
     );
     assert.ok((end.data.paused_ms ?? 0) > 0);
+    assert.deepEqual(end.data.pause, { endpoint: model.url, by: 'trainer' });
   }
 });
 
@@ -185,7 +186,7 @@ test('no limit counts a pause, and workers that join during it start no call', a
   const short = { ...submission.agent, limits, model: { ...submission.agent.model, endpoint_wait_seconds: 1 } };
   const batch = await server.submit({ ...submission, agent: short }, allYes(4));
   await until('the endpoint is known', async () => (await stateOf(server, model.url)) === 'serving');
-  await server.api.setEndpoint({ endpoint: model.url, state: 'paused' });
+  await server.api.setEndpoint({ endpoint: model.url, state: 'paused', by: 'ada' });
   await using worker = await TestWorker.start(store, server, batch);
   await until('its calls have begun', async () => (await begun(server, batch)) === 4);
   const at = Date.now();
@@ -198,7 +199,12 @@ test('no limit counts a pause, and workers that join during it start no call', a
   model.answers = true;
   await server.api.setEndpoint({ endpoint: model.url, state: 'serving' });
   await until('all passed', passed(server, batch, 4));
-  for (const { end } of await modelCalls(server, batch)) assert.ok((end.data.paused_ms ?? 0) > 2_000);
+  for (const { end } of await modelCalls(server, batch)) {
+    assert.ok((end.data.paused_ms ?? 0) > 2_000);
+    assert.deepEqual(end.data.pause, { endpoint: model.url, by: 'ada' });
+  }
+  for await (const { progress } of server.api.allRollouts(batch))
+    assert.deepEqual(progress.incidents?.paused?.by, { [model.url]: ['ada'] });
   assert.equal(await worker.exited, 0, worker.stderr);
 });
 
@@ -264,7 +270,7 @@ test('what cannot be announced is refused, and a pause that does not end is repo
   );
   await assert.rejects(
     server.api.setEndpoint({ endpoint: model.url, replica: 'pod-7', state: 'paused' }),
-    refused('not_found', /no replica pod-7/),
+    refused('not_found', /has no replicas of its own/),
   );
   await server.api.setEndpoint({ endpoint: model.url, state: 'serving', version: 8 });
   await assert.rejects(

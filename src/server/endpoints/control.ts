@@ -301,10 +301,10 @@ function tooLong({ endpoint }: EndpointRecord, { calls, unconfirmed }: InFlight,
 function announcedOf(records: readonly EndpointRecord[]): Announced {
   return {
     rev: Math.max(0, ...records.map(({ rev }) => rev)),
-    endpoints: records.map(({ endpoint, replica, paused, mode, version, versionRev }) => ({
+    endpoints: records.map(({ endpoint, replica, paused, mode, by, version, versionRev }) => ({
       endpoint,
       ...(replica === undefined ? {} : { replica: replica.url }),
-      ...(paused ? { paused: mode } : {}),
+      ...(paused ? { paused: mode, by } : {}),
       ...(version === undefined ? {} : { version }),
       version_rev: versionRev,
     })),
