@@ -3,7 +3,7 @@
  *
  *   test.ts                  check, then every suite that needs nothing but npm packages
  *   test.ts <suite> […]      these suites
- *   test.ts deep             the tests tagged @deep, which take long
+ *   test.ts deep             the tests tagged @deep, which take long, of all suites that can run here
  *   test.ts faults           every fault of a cluster, with a table of what the user sees
  *   test.ts journey          the whole journey on a real VS Code, cluster, and vLLM
  *   test.ts <file.test.ts>   these files
@@ -38,7 +38,6 @@ const CONCURRENCY: Readonly<Record<string, number>> = {
   unit: 2,
   contract: 2,
   process: 5,
-  deep: 4,
   webview: 2,
   vscode: 2,
   worlds: 2,
@@ -50,16 +49,17 @@ const ALONE = 'alone';
 const SHARDED = new Set(['unit']);
 /**
  * The long tests of these suites have the tag in their titles: series of kills, and variants of a path that another
- * test covers. `npm test` leaves them to `npm run test:deep`. A file given by name runs completely.
+ * test covers. The suites leave them to `npm run test:deep`. A file given by name runs completely.
  */
 const DEEP = 'deep';
 const DEEP_TAG = '@deep';
-const TAGGED: readonly string[] = ['contract', 'process'];
+const TAGGED: readonly (readonly string[])[] = [['contract', 'process'], ['webview'], ['vscode'], ['cluster']];
 /**
  * A file of many must not hold up the others for long if it hangs. Files that share a process or a browser take longer
  * together, and a kit may have to install and start its counterpart first.
  */
 const FILE_TIMEOUT_MS = { short: 10 * 60_000, usual: 20 * 60_000, kit: 30 * 60_000 } as const;
+const SHORT = new Set(['contract', 'process']);
 /** Folders of suites that differ from the suite's name. */
 const FOLDERS: Readonly<Record<string, string>> = { vscode: 'e2e' };
 const CLUSTER = 'cluster';
@@ -74,14 +74,28 @@ const IN_BROWSER = new Set(['webview', 'vscode']);
 /** How long each file took in its last run, in milliseconds. */
 const TIMES = path.join(root, 'test', '.out', 'times.json');
 
-function runFiles(name: string, files: readonly string[], concurrency = CONCURRENCY[name] ?? 1): Promise<FileResults> {
-  const isKit = Object.values(KITS).some(({ suite }) => suite === name);
-  const kind = isKit ? 'kit' : TAGGED.includes(name) ? 'short' : 'usual';
+/** Suites whose files run together, as those of the last one. */
+interface Group {
+  readonly suites: readonly string[];
+  /** Only the tests with the tag, or none of them. */
+  readonly isDeep: boolean;
+}
+
+function runFiles(
+  suite: string,
+  files: readonly string[],
+  isDeep: boolean,
+  concurrency = CONCURRENCY[suite] ?? 1,
+): Promise<FileResults> {
+  const isKit = Object.values(KITS).some((kit) => kit.suite === suite);
+  const kind = isKit ? 'kit' : SHORT.has(suite) ? 'short' : 'usual';
   const options = { concurrency, timeoutMs: FILE_TIMEOUT_MS[kind] };
-  if (SHARDED.has(name)) return runInShards(files, options);
-  if (name === DEEP) return runInProcesses(files, { ...options, tag: { name: DEEP_TAG, run: 'only' } });
-  if (TAGGED.includes(name)) return runInProcesses(files, { ...options, tag: { name: DEEP_TAG, run: 'others' } });
-  return runAloneLast(files, options);
+  if (SHARDED.has(suite)) return runInShards(files, options);
+  const isTagged = TAGGED.flat().includes(suite);
+  return runAloneLast(files, {
+    ...options,
+    ...(isTagged ? { tag: { name: DEEP_TAG, run: isDeep ? 'only' : 'others' } } : {}),
+  });
 }
 
 async function runAloneLast(files: readonly string[], options: RunOptions): Promise<FileResults> {
@@ -102,11 +116,11 @@ async function runAloneLast(files: readonly string[], options: RunOptions): Prom
  * on the machine. The second result counts, and the file is reported as flaky. With `--once`, the first result counts,
  * and the caller learns which files failed.
  */
-async function runSuite(suite: string, files: readonly string[]): Promise<Counts> {
-  const results = await runFiles(suite, files);
+async function runSuite(suite: string, files: readonly string[], isDeep = false): Promise<Counts> {
+  const results = await runFiles(suite, files, isDeep);
   const total = noCounts();
   for (const [file, { counts, ms }] of results) {
-    if (suite !== DEEP) durations[path.relative(root, file)] = Math.round(ms);
+    if (!isDeep) durations[path.relative(root, file)] = Math.round(ms);
     if (counts.failed === 0) {
       addCounts(total, counts);
       continue;
@@ -117,32 +131,38 @@ async function runSuite(suite: string, files: readonly string[]): Promise<Counts
       continue;
     }
     console.log(`\nRunning again alone: ${name}`);
-    addCounts(total, afterSecondRun(name, counts, (await runFiles(suite, [file], 1)).get(file)?.counts ?? counts));
+    addCounts(
+      total,
+      afterSecondRun(name, counts, (await runFiles(suite, [file], isDeep, 1)).get(file)?.counts ?? counts),
+    );
   }
   return total;
 }
 
-/** Returns the files of a suite after preparing what it needs. Exits if that is impossible. */
-function prepared(suite: string): string[] {
+/**
+ * Returns the files of a suite, or of its long tests, after preparing what they need. If that is impossible, exits;
+ * long tests are only left out.
+ */
+function prepared(suite: string, isDeep: boolean): string[] {
+  const files = filesOf(suite).filter((file) => !isDeep || readFileSync(file, 'utf8').includes(DEEP_TAG));
+  if (files.length === 0) {
+    if (isDeep) return [];
+    console.error(`test:${suite}: no files match ${patternOf(suite)}`);
+    process.exit(2);
+  }
   const missing = (suite === CLUSTER ? undefined : missingKit(suite)) ?? prepare(suite);
-  const files = missing === undefined ? filesOf(suite) : [];
-  if (files.length > 0) return files;
-  console.error(
-    missing === undefined
-      ? `test:${suite}: no files match test/${FOLDERS[suite] ?? suite}/**/*.test.ts`
-      : `test:${suite} did not run: ${missing}`,
-  );
+  if (missing === undefined) return files;
+  console.error(isDeep ? `Without long tests of ${suite}: ${missing}` : `test:${suite} did not run: ${missing}`);
+  if (isDeep) return [];
   process.exit(2);
 }
 
+function patternOf(suite: string): string {
+  return FILES[suite] ?? `test/${FOLDERS[suite] ?? suite}/**/*.test.ts`;
+}
+
 function filesOf(suite: string): string[] {
-  const patterns =
-    suite === DEEP
-      ? TAGGED.map((tagged) => `test/${tagged}/**/*.test.ts`)
-      : [FILES[suite] ?? `test/${FOLDERS[suite] ?? suite}/**/*.test.ts`];
-  return globSync(patterns, { cwd: root })
-    .map((file) => path.join(root, file))
-    .filter((file) => suite !== DEEP || readFileSync(file, 'utf8').includes(DEEP_TAG));
+  return globSync(patternOf(suite), { cwd: root }).map((file) => path.join(root, file));
 }
 
 /**
@@ -206,8 +226,14 @@ process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'test', '.out', 'compiled'
 const firstResultsCount = process.argv.includes(ONCE);
 const requested = process.argv.slice(2).filter((name) => name !== ONCE);
 const single = requested.filter((name) => name.endsWith('.ts'));
-const groups: readonly (readonly string[])[] =
-  requested.length === 0 ? DEFAULT_SUITES : requested.filter((name) => !name.endsWith('.ts')).map((name) => [name]);
+const groups: readonly Group[] =
+  requested.length === 0
+    ? DEFAULT_SUITES.map((suites) => ({ suites, isDeep: false }))
+    : requested
+        .filter((name) => !name.endsWith('.ts'))
+        .flatMap((name): Group[] =>
+          name === DEEP ? TAGGED.map((suites) => ({ suites, isDeep: true })) : [{ suites: [name], isDeep: false }],
+        );
 const total = noCounts();
 const failedFiles: FailedFile[] = [];
 const durations: Record<string, number> = {};
@@ -215,12 +241,13 @@ const lastDurations = readTimes();
 
 // In parallel with the suites: the check needs the processor, and they wait a lot.
 const check = requested.length === 0 ? startCheck() : undefined;
-for (const group of groups) {
-  const files = group.flatMap((suite) => prepared(suite)).sort(byDuration);
-  const names = group.join(', ');
+for (const { suites, isDeep } of groups) {
+  const files = suites.flatMap((suite) => prepared(suite, isDeep)).sort(byDuration);
+  if (files.length === 0) continue;
+  const names = isDeep ? `long tests of ${suites.join(', ')}` : suites.join(', ');
   const started = Date.now();
   console.log(`\n── ${names} (${files.length} files)`);
-  const counts = await runSuite(group.at(-1) ?? '', files); // files of a group run as those of its last suite
+  const counts = await runSuite(suites.at(-1) ?? '', files, isDeep);
   console.log(`── ${names}: ${countsText(counts)} in ${Math.round((Date.now() - started) / 1000)} s`);
   addCounts(total, counts);
 }

@@ -83,6 +83,13 @@ export const INSTALL_OPTIONS = {
       'install, or none where others own the admission policies of the cluster: those that confine the server are ' +
       'then neither created nor removed (install)',
   },
+  'identity-bindings': {
+    type: 'string',
+    value: 'WHO',
+    text:
+      'install, or none where others bind roles of the cluster: what lets the server ask the cluster who its callers ' +
+      'are is then neither created nor removed (install)',
+  },
   'pod-security': {
     type: 'string',
     value: 'LEVEL',
@@ -160,6 +167,7 @@ export async function readInstallOptions(
         allowEgress: networks('allow-egress'),
         allowIngress: networks('allow-ingress'),
         admissionPolicies: textOption(commandLine, 'admission-policies') as InstallInput['admissionPolicies'],
+        identityBindings: textOption(commandLine, 'identity-bindings') as InstallInput['identityBindings'],
         podSecurity: textOption(commandLine, 'pod-security') as InstallInput['podSecurity'],
         pods,
         shares,

@@ -133,7 +133,7 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     await story.picture('authoring-add-server');
     await page.keyboard.press('Enter');
     await workbench.toast(/Added \d+ tools of “all” to planner\.agent\.yaml/).waitFor({ timeout: PATIENCE_MS });
-    await workbench.command('File: Save');
+    await workbench.save();
     const written = / {2}- mcp:\n {6}command: .*\n {6}args: \[.*server-everything.*, stdio\]\n {4}name: all\n/;
     await until(
       () => written.test(readFileSync(file('agents', 'planner.agent.yaml'), 'utf8')),
@@ -200,7 +200,7 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     await workbench.tab('words.ts').waitFor();
     await workbench.goTo('Counts the words');
     await page.keyboard.insertText('Numbers the words');
-    await workbench.command('File: Save');
+    await workbench.save();
     await panel().getByText('Numbers the words of a text.').waitFor({ timeout: PATIENCE_MS });
     assert.equal(await panel().getByRole('textbox', { name: /^text/ }).inputValue(), 'one two three two one two');
   });

@@ -42,7 +42,7 @@ describe('the language of agent files', { timeout: 300_000 }, () => {
       .first()
       .click();
     await workbench.squiggle('error').waitFor({ state: 'detached' });
-    await workbench.command('File: Save');
+    await workbench.save();
     await until(() => /^limits:/m.test(text('agents', 'desk.agent.yaml')), PATIENCE_MS, 'the fixed file');
   });
 

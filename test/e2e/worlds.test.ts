@@ -110,6 +110,7 @@ describe('worlds in VS Code', { timeout: 480_000 }, () => {
     await workbench.tab('boxes.world.yaml').waitFor({ timeout: PATIENCE_MS });
     const file = path.join(folder, 'worlds', 'boxes.world.yaml');
     assert.match(readFileSync(file, 'utf8'), /^format: awm\nfrom: "?\.\.\/data\/awm"?$/m);
+    await workbench.editorFocused();
     await story.code.page.keyboard.press('ControlOrMeta+End');
     await story.code.page.keyboard.type('scenario: harb');
     const suggestion = story.code.page.locator('.suggest-widget .monaco-list-row').filter({ hasText: 'harbor_340' });
@@ -220,7 +221,7 @@ describe('worlds in VS Code', { timeout: 480_000 }, () => {
     await workbench.atLine(4).waitFor();
     for (const key of ['ArrowRight', 'Delete', 'Delete', 'Delete']) await workbench.page.keyboard.press(key); // "R-9"
     await workbench.page.keyboard.type('R-2');
-    await workbench.command('File: Save');
+    await workbench.save();
     await workbench.command('View: Close Editor');
     await page().getByText('No findings.').waitFor({ timeout: PATIENCE_MS });
     await story.picture('worlds-corrected');

@@ -15,7 +15,7 @@ export const INSTALLATIONS: Readonly<Record<string, InstallInput>> = {
   },
   'several servers': { storage: 'postgres:db/dsn', replicas: 2, otlp: 'https://collector.observability:4318' },
   'programs in the image': { programs: 'image', image: 'registry.example.org/rollout-studio:1' },
-  'admission policies of others': { admissionPolicies: 'none' },
+  'what belongs to the cluster is of others': { admissionPolicies: 'none', identityBindings: 'none' },
   networks: {
     allowEgress: ['0.0.0.0/0:443', 'namespace:models:8000'],
     allowIngress: ['namespace:monitoring'],

@@ -1,6 +1,6 @@
 // Every story in a real browser, opened in a wide and in a narrow window: it renders, nothing is blocked, it is
-// accessible in the four themes, nothing overflows, and in low windows of six widths all text can be read and no
-// button is cut off.
+// accessible in its themes, nothing overflows, and in low windows of some widths all text can be read and no button is
+// cut off. The long test has all themes and widths; the other gives each story its share of them, in turns.
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -34,6 +34,8 @@ const LOOKS: readonly Look[] = [
   },
   { name: 'narrow', width: 400, themes: ['dark'], lowWidths: [] },
 ];
+/** How many themes and low widths of a look each story gets, unless it gets all. */
+const SHARE = { themes: 2, lowWidths: 2 };
 const HEIGHT = 800;
 const LOW_HEIGHT = 600;
 /** Number of pages at once: more than processors, because a page often waits until its story is quiet. */
@@ -69,16 +71,34 @@ after(async () => {
 });
 
 describe('stories', { timeout: 1_150_000 }, () => {
-  it('render, are accessible in the four themes, fit, and can be read', { timeout: 1_100_000 }, async () => {
-    assert.ok(names.length > 0, 'there are stories');
-    const queue = names.values();
-    const troubles = await Promise.all(Array.from({ length: PAGES }, () => lookAtAll(queue)));
-    assert.deepEqual(troubles.flat(), []);
-  });
+  it('render, are accessible, fit, and can be read', { timeout: 1_100_000, skip: part !== undefined }, () =>
+    lookAtAll((index) => LOOKS.map((look) => shareOf(look, index))),
+  );
+
+  it('do so in all themes and widths @deep', { timeout: 1_100_000 }, () => lookAtAll(() => LOOKS));
 });
 
+/** The themes and widths of the story at an index. */
+function shareOf(look: Look, index: number): Look {
+  const turn = <T>(all: readonly T[], size: number): T[] => {
+    const start = (index * size) % Math.max(1, all.length);
+    return [...all, ...all].slice(start, start + Math.min(size, all.length));
+  };
+  return { ...look, themes: turn(look.themes, SHARE.themes), lowWidths: turn(look.lowWidths, SHARE.lowWidths) };
+}
+
+async function lookAtAll(looksOf: (index: number) => readonly Look[]): Promise<void> {
+  assert.ok(names.length > 0, 'there are stories');
+  const queue = names.entries();
+  const troubles = await Promise.all(Array.from({ length: PAGES }, () => lookAtThose(queue, looksOf)));
+  assert.deepEqual(troubles.flat(), []);
+}
+
 /** Looks at the stories of a queue in a page of its own. */
-async function lookAtAll(queue: Iterable<string>): Promise<string[]> {
+async function lookAtThose(
+  queue: Iterable<[number, string]>,
+  looksOf: (index: number) => readonly Look[],
+): Promise<string[]> {
   const troubles: string[] = [];
   const context = await browser.newContext({ reducedMotion: 'reduce', bypassCSP: false });
   const page = await context.newPage();
@@ -89,8 +109,8 @@ async function lookAtAll(queue: Iterable<string>): Promise<string[]> {
   page.on('pageerror', (error) => troubles.push(`${at}: ${error.message}`));
   await page.goto(served.url);
   await loadAxe(page);
-  for (const story of queue) {
-    for (const look of LOOKS) {
+  for (const [index, story] of queue) {
+    for (const look of looksOf(index)) {
       at = `${story}: ${look.name}`;
       try {
         troubles.push(...(await lookAt(page, story, look)).map((trouble) => `${at}: ${trouble}`));

@@ -18,7 +18,8 @@ const allowed = parsedText(parseAllowed);
 /** The stock image, which the programs are unpacked in, or added to. */
 export const DEFAULT_IMAGE = 'node:24-slim';
 /** Who creates the admission policies: the installation, or whoever owns those of the cluster. */
-const ADMISSION_POLICIES = ['install', 'none'] as const;
+/** Whether a part that belongs to the cluster is installed, or left to whoever owns the cluster. */
+const OWNERS = z.enum(['install', 'none'], 'expected install or none').default('install');
 const oneOrMore = z.number().int().min(1);
 
 export const installOptions = z.object({
@@ -59,7 +60,9 @@ export const installOptions = z.object({
   identity: identityOptions.optional(),
   ...outboundOptions,
   /** Whether the admission policies that confine the server's account are part of it, or left to others. */
-  admissionPolicies: z.enum(ADMISSION_POLICIES, 'expected install or none').default('install'),
+  admissionPolicies: OWNERS,
+  /** The same of what lets the server ask the cluster who its callers are. */
+  identityBindings: OWNERS,
   /** Pod security level of a namespace that install creates. Default: the strictest that the storage allows. */
   podSecurity: z.enum(POD_SECURITY_LEVELS).optional(),
   /** Settings of the pods of server, workers, and vLLM, as in their file (`config/schema/placement.ts`). */

@@ -7,6 +7,7 @@ import type { KubeObject } from '../access/objects.ts';
 import { CLIENT_AUTHORITY, CREATED_ANNOTATION, identityBinding, NAMES, OURS } from '../names.ts';
 import type { InstallNotice } from './install.ts';
 import { admissionNames } from './manifests/admission.ts';
+import type { InstallOptions } from './options.ts';
 import { OPTIONAL_KINDS, ownOf } from './outside/kinds.ts';
 import { parseStorage, type Storage } from './storage.ts';
 import { installedOptions } from './stored.ts';
@@ -68,8 +69,7 @@ export async function uninstall(cluster: Cluster, call: UninstallCall, notice: I
   let any = false;
   for (const kinds of call.deleteData ? [...STEPS, [DATA]] : STEPS)
     any = (await removeAll(cluster, kinds, keep, call.signal, notice)) || any;
-  const ownPolicies = options?.admissionPolicies !== 'none';
-  any = (await removeFromCluster(cluster, { ownPolicies, signal: call.signal }, notice)) || any;
+  any = (await removeFromCluster(cluster, options, call.signal, notice)) || any;
   const kept = await ownObjects(cluster, DATA, call.signal);
   for (const { metadata } of kept) {
     notice.change({ kind: DATA, name: metadata.name, change: 'stays' });
@@ -83,21 +83,22 @@ export async function uninstall(cluster: Cluster, call: UninstallCall, notice: I
 }
 
 /**
- * Removes what belongs to the cluster: admission policies, unless others own them, and bindings. Those of other
+ * Removes what belongs to the cluster: admission policies and bindings, unless others own them. Those of other
  * namespaces stay.
  */
 async function removeFromCluster(
   cluster: Cluster,
-  { ownPolicies, signal }: { readonly ownPolicies: boolean; readonly signal: AbortSignal },
+  options: InstallOptions | undefined,
+  signal: AbortSignal,
   notice: InstallNotice,
 ): Promise<boolean> {
-  const policies = ownPolicies ? Object.values(admissionNames(cluster.namespace)) : [];
-  const binding = identityBinding(cluster.namespace);
+  const policies = options?.admissionPolicies === 'none' ? [] : Object.values(admissionNames(cluster.namespace));
+  const bindings = options?.identityBindings === 'none' ? [] : [identityBinding(cluster.namespace)];
   const objects: readonly { readonly kind: Kind; readonly name: string; readonly namespace?: string }[] = [
     ...policies.map((name) => ({ kind: 'ValidatingAdmissionPolicyBinding' as const, name })),
     ...policies.map((name) => ({ kind: 'ValidatingAdmissionPolicy' as const, name })),
-    { kind: 'ClusterRoleBinding', name: binding },
-    { kind: 'RoleBinding', name: binding, namespace: CLIENT_AUTHORITY.namespace },
+    ...bindings.map((name) => ({ kind: 'ClusterRoleBinding' as const, name })),
+    ...bindings.map((name) => ({ kind: 'RoleBinding' as const, name, namespace: CLIENT_AUTHORITY.namespace })),
   ];
   let any = false;
   for (const { kind, name, namespace } of objects) {

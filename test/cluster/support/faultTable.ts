@@ -17,7 +17,7 @@ export interface FaultyBatch {
     readonly what: string | RegExp;
     readonly like: RegExp;
     /** Whether there are more lines like it: of several faults, or of workers that return seconds apart. */
-    readonly isRepeated?: true;
+    readonly isRepeated?: boolean;
   };
   /** Further lines, e.g. about its end. */
   readonly also?: readonly { readonly what: string; readonly like: RegExp }[];

@@ -77,7 +77,6 @@ export class Debugging {
   async launch(file: string): Promise<void> {
     const { page, workbench } = this.#code();
     await workbench.openFile(file);
-    await page.locator('.monaco-editor.focused').waitFor();
     await page.keyboard.press('F5');
     await page.locator('.debug-toolbar').waitFor({ timeout: 90_000 });
     await page.keyboard.press('Control+Shift+D'); // its badge covers the icon

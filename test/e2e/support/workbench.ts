@@ -191,7 +191,18 @@ export class Workbench {
         await this.page.keyboard.press('Escape');
       }
     }
-    await this.page.locator('.editor-group-container.active .monaco-editor .view-lines').first().waitFor();
+    await this.editorFocused();
+  }
+
+  /** Waits until the active editor takes the keyboard, which is after it is visible. */
+  async editorFocused(): Promise<void> {
+    await this.page.locator('.editor-group-container.active .monaco-editor.focused').first().waitFor();
+  }
+
+  /** Saves the active editor, and waits until that is done. */
+  async save(): Promise<void> {
+    await this.command('File: Save');
+    await this.page.locator('.editor-group-container.active .tab.active:not(.dirty)').waitFor();
   }
 
   /** The active tab, by a part of its title. */

@@ -32,7 +32,7 @@ export async function readInstallation(
 const REPAIR = 'rollout cluster upgrade';
 
 /** Reports objects that are missing, changed, or of other programs. */
-export function objectsFinding({ objects, isThisVersion }: InspectedInstallation): TargetFinding {
+export function objectsFinding({ objects, options, isThisVersion }: InspectedInstallation): TargetFinding {
   // The finding `policy` is about those of admission. Without parts of the cluster, batches run all the same.
   const own = objects.filter(({ part, state }) => part === undefined || state === 'differs' || state === 'foreign');
   const noUsers = objects.filter(({ part, state }) => part === 'identities' && state === 'missing').map(nameOf);
@@ -65,8 +65,10 @@ export function objectsFinding({ objects, isThisVersion }: InspectedInstallation
   const compared = isThisVersion
     ? `${plural(count, 'object')} as installed`
     : `${plural(count, 'object')} exist; they are of another version, so their content was not compared`;
-  if (noUsers.length === 0)
-    return { name: 'objects', state: unread === '' ? 'ok' : 'unknown', text: compared + unread, data };
+  if (noUsers.length === 0) {
+    const left = options.identityBindings === 'none' ? '; bindings for identities of users are left to others' : '';
+    return { name: 'objects', state: unread === '' ? 'ok' : 'unknown', text: compared + unread + left, data };
+  }
   return {
     name: 'objects',
     state: 'missing',

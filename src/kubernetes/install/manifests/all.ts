@@ -27,7 +27,7 @@ export function manifests(options: InstallOptions, archive: Archive, namespace: 
 export function objectsOf(options: InstallOptions, programs: ProgramMaps | undefined, namespace: string): KubeObject[] {
   return [
     ...rights(options, namespace),
-    ...identityBindings(namespace, serverAccount(options)),
+    ...(options.identityBindings === 'none' ? [] : identityBindings(namespace, serverAccount(options))),
     ...(options.admissionPolicies === 'none' ? [] : admissionPolicies(namespace, serverAccount(options))),
     ...networkPolicies(options, namespace),
     ...(programs?.objects ?? []),

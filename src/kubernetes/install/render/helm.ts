@@ -32,16 +32,18 @@ const TEXTS = [
   ...['ingress.host', 'ingress.className', 'gateway.name', 'gateway.namespace', 'gateway.host', 'gateway.section'],
   ...['vllm.image', 'vllm.tokenSecret', 'vllm.apiKeySecret', 'vllm.s3Secret', 'vllm.cacheSize'],
   ...['pods.server.priority_class', 'pods.vllm.priority_class'],
-  'admissionPolicies',
+  ...['admissionPolicies', 'identityBindings'],
 ];
 /** Values with few choices. */
 const CHOICES: Readonly<Record<string, readonly string[]>> = {
   pullPolicy: installOptions.shape.pullPolicy.unwrap().options,
   admissionPolicies: installOptions.shape.admissionPolicies.unwrap().options,
+  identityBindings: installOptions.shape.identityBindings.unwrap().options,
 };
 /** Templates that a value can leave out. */
 const CONDITIONS: Readonly<Record<string, string>> = {
   'admission.yaml': 'if ne .Values.admissionPolicies "none"',
+  'identities.yaml': 'if ne .Values.identityBindings "none"',
 };
 /** Objects and lists that become a field of a pod as they are. */
 const WHOLES: Readonly<Record<string, Value['schema']>> = {

@@ -213,13 +213,18 @@ describe('a chart', () => {
     assert.notDeepEqual(objectsOf(chart(everything), 'other'), installed(options, 'other'));
   });
 
-  test('leaves the admission policies to others where its values say so, however it was rendered', () => {
-    const none: InstallInput = { admissionPolicies: 'none' };
-    assert.deepEqual(objectsOf(chart({}), 'team', { admissionPolicies: 'none' }), installed(none, 'team'));
-    assert.deepEqual(objectsOf(chart(none), 'team'), installed(none, 'team'));
-    assert.deepEqual(objectsOf(chart(none), 'team', { admissionPolicies: 'install' }), installed({}, 'team'));
-    assert.doesNotMatch(Object.keys(installed(none, 'team')).join(), /Admission/);
-  });
+  for (const [key, kind] of [
+    ['admissionPolicies', /Admission/],
+    ['identityBindings', /ClusterRoleBinding/],
+  ] as const)
+    test(`leaves ${key} to others where its values say so, however it was rendered`, () => {
+      const none: InstallInput = { [key]: 'none' };
+      assert.deepEqual(objectsOf(chart({}), 'team', { [key]: 'none' }), installed(none, 'team'));
+      assert.deepEqual(objectsOf(chart(none), 'team'), installed(none, 'team'));
+      assert.deepEqual(objectsOf(chart(none), 'team', { [key]: 'install' }), installed({}, 'team'));
+      assert.match(Object.keys(installed({}, 'team')).join(), kind);
+      assert.doesNotMatch(Object.keys(installed(none, 'team')).join(), kind);
+    });
 
   test('refuses values that would have no effect', () => {
     const files = chart({});
