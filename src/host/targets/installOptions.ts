@@ -2,7 +2,8 @@
 import { type Answer, BACK, type Choice } from '../window/questions/answer.ts';
 import { input, pickOne, type StepPlace } from '../window/questions/dialogue.ts';
 import { runSteps, type Step } from '../window/questions/steps.ts';
-import { askModels, modelsText } from './installModels.ts';
+import { askModels, modelsRow } from './installModels.ts';
+import type { OptionValues } from './modelOptions.ts';
 import type { StoredOptions } from './targetCli.ts';
 
 interface Row {
@@ -108,8 +109,6 @@ const STORAGE: readonly StorageKind[] = [
   { label: 'None', detail: 'an emptyDir: trajectories are lost with the pod', icon: 'trash', value: 'emptyDir' },
 ];
 
-type OptionValues = Map<string, string>;
-
 interface InstallForm {
   readonly name: string;
   readonly namespace: string | undefined;
@@ -200,7 +199,7 @@ async function askMore(
         icon: 'diff',
         value: 'go',
       },
-      { label: 'Models', description: modelsText(values, stored), icon: 'edit', value: 'models' },
+      { ...modelsRow(values, stored), value: 'models' },
       ...rows.map((value) => ({
         label: value.label,
         description: values.get(value.option) ?? storedText(value, stored) ?? value.defaultText,
