@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { closeSync, existsSync, mkdtempSync, openSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { errorText } from '../../../src/common/errors.ts';
 import { freePort } from '../../support/freePort.ts';
 import { until } from '../../support/until.ts';
 import { SESSION_HEADER } from './door.ts';
@@ -79,10 +80,15 @@ async function installed(): Promise<string> {
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
     // Another run was faster.
-    if (!existsSync(folder)) throw error;
+    if (existsSync(folder)) return folder;
+    const lines = errorText(error).trim().split('\n');
+    throw new MissingRouter(`vllm-router ${VERSION} cannot be installed: ${lines.at(-1) ?? ''}`);
   }
   return folder;
 }
+
+/** The router cannot be installed here. */
+export class MissingRouter extends Error {}
 
 export class RouterProcess {
   readonly #child: ChildProcess;

@@ -8,7 +8,7 @@ import { type Call, textOf, toolCallsOf } from './calls.ts';
 import { DeskBench } from './deskBench.ts';
 import { Door, SESSION_HEADER } from './door.ts';
 import type { Engine } from './engine.ts';
-import { ROUTERS, RouterProcess } from './router.ts';
+import { MissingRouter, ROUTERS, RouterProcess } from './router.ts';
 import { deskTasks } from './tasks.ts';
 
 const PATIENCE_MS = 240_000;
@@ -22,6 +22,7 @@ export function describeRouters(running: () => Engine): void {
       let engine: Engine;
       let doors: readonly [Door, Door];
       let router: RouterProcess;
+      let missing: string | undefined;
       const tasks = deskTasks(TASKS, 5);
       const ids = tasks.map(({ id }) => id);
 
@@ -30,15 +31,25 @@ export function describeRouters(running: () => Engine): void {
         engine = running();
         doors = [await Door.open(engine.port), await Door.open(engine.port)];
         for (const door of doors) cleanUp.defer(() => door.close());
-        router = await RouterProcess.start(
-          kind,
-          doors.map(({ url }) => url),
-        );
+        try {
+          router = await RouterProcess.start(
+            kind,
+            doors.map(({ url }) => url),
+          );
+        } catch (error) {
+          if (!(error instanceof MissingRouter)) throw error;
+          missing = error.message;
+          return;
+        }
         cleanUp.defer(() => router.stop());
       });
       after(() => cleanUp.disposeAsync());
 
       it('keeps the calls of a task together, shows no load, pauses, and loses no call with a replica', async (test) => {
+        if (missing !== undefined) {
+          test.skip(missing);
+          return;
+        }
         const bench = new DeskBench(router.url, tasks, { session_header: SESSION_HEADER, stream: 'always' });
         const [first, second] = doors;
         try {
@@ -65,6 +76,7 @@ export function describeRouters(running: () => Engine): void {
           const [sessions = [], others = []] = doors.map((door) =>
             [...door.sessions.keys()].filter((key) => key !== ''),
           );
+          assert.ok(sessions.length > 0 && others.length > 0);
           assert.deepEqual(
             sessions.filter((session) => others.includes(session)),
             [],
@@ -115,7 +127,11 @@ export function describeRouters(running: () => Engine): void {
         }
       });
 
-      it('passes on whole replies too, and no command of engines', async () => {
+      it('passes on whole replies too, and no command of engines', async (test) => {
+        if (missing !== undefined) {
+          test.skip(missing);
+          return;
+        }
         const bench = new DeskBench(router.url, tasks, {
           session_header: SESSION_HEADER,
           stream: 'never',
