@@ -101,8 +101,8 @@ export const VLLM_OPTIONS = {
     type: 'string',
     value: 'FILE',
     text:
-      'YAML file with models by name that vLLM serves, each with its GPUs, replicas, adapters, and pods; calls choose ' +
-      'one by its name; `none` removes all of them',
+      'YAML file with models by name that vLLM serves, each with its GPUs, replicas, adapters, and pods; calls ' +
+      'choose one by its name; `none` removes all of them',
   },
 } as const satisfies Readonly<Record<string, Option>>;
 

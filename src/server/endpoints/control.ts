@@ -162,7 +162,8 @@ export class EndpointControl {
   /**
    * Announces. For `paused`, the answer comes when nothing is in flight; the pause remains if `signal` aborts or that
    * takes too long. Throws `not_found` for an endpoint that nobody uses, `conflict` for a version that goes backward or
-   * a pause that somebody else ended, `unsupported` for engines behind a router, and `unavailable` after `wait_seconds`.
+   * a pause that somebody else ended, `unsupported` for engines behind a router, and `unavailable` after
+   * `wait_seconds`.
    */
   async set(request: SetEndpoint, signal: AbortSignal): Promise<EndpointInfo> {
     const { store, pressure } = this.#options;

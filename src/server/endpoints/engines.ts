@@ -42,8 +42,8 @@ export function enginesOf(
 }
 
 /**
- * Throws `unsupported` if a router answers for one of the engines: it would pass a command on to one of those behind it,
- * and the others would go on. `unavailable` if nothing answers.
+ * Throws `unsupported` if a router answers for one of the engines: it would pass a command on to one of those behind
+ * it, and the others would go on. `unavailable` if nothing answers.
  */
 export async function refuseRouters(engines: readonly Engine[], signal: AbortSignal): Promise<void> {
   await Promise.all(
@@ -52,11 +52,11 @@ export async function refuseRouters(engines: readonly Engine[], signal: AbortSig
       if (router === undefined) return;
       throw new StudioError(
         'unsupported',
-        `${endpointKey(engine.url)} is a router (${routerText(router)}), and routers pass commands on to one engine only.`,
+        `${endpointKey(engine.url)} is a router (${routerText(router)}), and would pass commands on to one engine.`,
         {
           hint:
             'Name the engines themselves in `model.endpoint`, as a list or as a headless Service. Or remove ' +
-            '`control: vllm` from the agent file: calls then wait during a pause, and whoever pauses changes the engines.',
+            '`control: vllm` from the agent file: then calls wait during a pause, and whoever pauses does the rest.',
         },
       );
     }),

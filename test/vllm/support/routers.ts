@@ -45,7 +45,7 @@ export function describeRouters(running: () => Engine): void {
       });
       after(() => cleanUp.disposeAsync());
 
-      it('keeps the calls of a task together, shows no load, pauses, and loses no call with a replica', async (test) => {
+      it('keeps calls of a task together, shows no load, pauses, and loses no call with a replica', async (test) => {
         if (missing !== undefined) {
           test.skip(missing);
           return;
@@ -118,8 +118,8 @@ export function describeRouters(running: () => Engine): void {
             assert.ok((end.data.first_ms ?? Infinity) < (end.data.ms ?? 0), 'it is streamed');
           const retries = calls.flatMap(({ end }) => end.data.retries ?? []);
           test.diagnostic(
-            `${calls.length} calls, ${calls.filter(({ end }) => end.at > gone).length} after a replica went away with ` +
-              `${second.cut} calls; retries: ${retries.map((one) => one.class).join(' ')}`,
+            `${calls.length} calls, ${calls.filter(({ end }) => end.at > gone).length} after a replica went away ` +
+              `with ${second.cut} calls; retries: ${retries.map((one) => one.class).join(' ')}`,
           );
         } finally {
           await bench.close();
