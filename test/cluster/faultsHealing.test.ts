@@ -356,7 +356,7 @@ describe('objects that others delete or take', { timeout: 20 * 60_000 }, () => {
         return { batch, attempts: 8, report: { what: 'server_back', like: /^The server was restarted/ } };
       }));
 
-    it('the server is upgraded and rolled back in mid-call, and pods of each version run under both @deep', async (test) => {
+    it('the server is upgraded and rolled back in mid-call; pods of each run under both @deep', async (test) => {
       if (bench.site.port === undefined || !bench.site.durable) {
         faults.skip(test, 'pods do not reach a model of this machine, or the data does not outlive a pod');
         return;
