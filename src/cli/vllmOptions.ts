@@ -53,6 +53,11 @@ export const VLLM_OPTIONS = {
     text: 'where weights are cached: pvc[:CLASS], claim:NAME (an existing one), hostPath:/FOLDER, emptyDir (emptyDir)',
   },
   'vllm-cache-size': { type: 'string', value: 'SIZE', text: 'size of the weight cache’s volume claim (200Gi)' },
+  'vllm-shared-memory': {
+    type: 'string',
+    value: 'SIZE',
+    text: 'shared memory of each replica (2Gi for each GPU)',
+  },
   'vllm-token-secret': { type: 'string', value: 'SECRET', text: 'Secret whose key `token` holds the API key' },
   'vllm-api-key-secret': {
     type: 'string',
@@ -96,8 +101,8 @@ export const VLLM_OPTIONS = {
     type: 'string',
     value: 'FILE',
     text:
-      'YAML file with models by name that vLLM serves, each with its GPUs, replicas, and adapters; calls choose one ' +
-      'by its name; `none` removes all of them',
+      'YAML file with models by name that vLLM serves, each with its GPUs, replicas, adapters, and pods; calls ' +
+      'choose one by its name; `none` removes all of them',
   },
 } as const satisfies Readonly<Record<string, Option>>;
 
@@ -125,6 +130,7 @@ export async function readVllm(
     image: textOption(commandLine, 'vllm-image'),
     cache: textOption(commandLine, 'vllm-cache'),
     cacheSize: textOption(commandLine, 'vllm-cache-size'),
+    sharedMemory: textOption(commandLine, 'vllm-shared-memory'),
     tokenSecret: textOption(commandLine, 'vllm-token-secret'),
     apiKeySecret: textOption(commandLine, 'vllm-api-key-secret'),
     s3Secret: textOption(commandLine, 'vllm-s3-secret'),
@@ -194,6 +200,8 @@ async function modelInput(settings: ModelSettings, folder: string): Promise<Vllm
     image: settings.image,
     cache: settings.cache,
     cacheSize: settings.cache_size,
+    sharedMemory: settings.shared_memory === undefined ? undefined : String(settings.shared_memory),
+    pods: settings.pods,
     tokenSecret: settings.token_secret,
     apiKeySecret: settings.api_key_secret,
     s3Secret: settings.s3_secret,

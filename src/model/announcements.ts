@@ -1,6 +1,7 @@
 /** What was announced about the endpoints that this worker calls: pauses, and versions of their weights. */
 import { endpointKey } from '../common/endpointKey.ts';
 import type { Announced } from '../protocol/endpoints.ts';
+import type { Pause } from '../trace/schema.ts';
 import type { Replicas } from './replicas.ts';
 
 type Announcement = Announced['endpoints'][number];
@@ -29,6 +30,13 @@ export class Announcements {
     let pause: 'wait' | 'abort' | undefined;
     for (const { paused } of this.#about(url)) if (paused !== undefined && pause !== 'abort') pause = paused;
     return pause;
+  }
+
+  /** Returns what is paused for the calls to `url`, the endpoint or the replica, and by whom. */
+  pausedBy(url: string): Pause | undefined {
+    for (const { endpoint, replica, paused, by } of this.#about(url))
+      if (paused !== undefined) return { endpoint: replica ?? endpoint, ...(by === undefined ? {} : { by }) };
+    return undefined;
   }
 
   /** Returns the version of the weights that `url`, an endpoint or a replica, serves. */

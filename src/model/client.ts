@@ -8,6 +8,7 @@ import { DEFAULTS } from '../config/defaults.ts';
 import type { SubmittedModel } from '../config/submission.ts';
 import type { ModelCallContext, ModelClient, ModelReply, ModelRequest } from '../rollout/ports.ts';
 import { ClassedError } from '../trace/classedError.ts';
+import type { Pause } from '../trace/schema.ts';
 import type { CallResult } from './call.ts';
 import { callOnce, wholeReplyMs } from './call.ts';
 import type { Dialect } from './chat/dialect.ts';
@@ -36,6 +37,8 @@ interface ModelClientDeps {
   readonly replicas: Replicas;
   /** Returns the version of the weights that an endpoint serves, if it was announced. */
   readonly weightsOf?: (endpoint: string) => string | undefined;
+  /** Returns what is paused for the calls to an endpoint, and by whom. */
+  readonly pausedBy?: (endpoint: string) => Pause | undefined;
   readonly report: (report: EndpointReport) => void;
   /** Calls with the same key go to the same replica while it is healthy. This is the task's ID. */
   readonly affinity: string;
@@ -132,7 +135,7 @@ class Completion {
     this.#model = model;
     this.#endpoints = endpoints;
     this.#deps = deps;
-    this.#waits = new WaitTimes(deps.gate, endpoints);
+    this.#waits = new WaitTimes(deps.gate, endpoints, deps.pausedBy);
     this.#request = request;
     this.#context = context;
   }
@@ -156,6 +159,7 @@ class Completion {
           if (permit.aborted) {
             // It did not fail: it is made again after the pause.
             this.#aborted++;
+            this.#waits.interrupted(permit.endpoint);
             this.#context.onRequest?.('aborted');
             continue;
           }
@@ -178,14 +182,15 @@ class Completion {
   }
 
   #reply(reply: CallResult, from: string | undefined, to: string | undefined): ModelReply {
+    const { pausedMs: ms, pause } = this.#waits;
     return {
       ...reply,
       retries: this.#retries,
       ...(from === undefined && to === undefined ? {} : { weights: { from, to } }),
       ...this.#waits.yielded(),
-      ...(this.#waits.pausedMs === 0 && this.#aborted === 0
+      ...(ms === 0 && this.#aborted === 0
         ? {}
-        : { pause: { ms: this.#waits.pausedMs, aborted: this.#aborted } }),
+        : { pause: { ms, aborted: this.#aborted, ...(pause === undefined ? {} : { of: pause }) } }),
     };
   }
 

@@ -333,6 +333,8 @@ export const serverInfo = z.object({
       waiting: int.optional(),
       kv_cache: z.number().optional(),
       preemptions: int.optional(),
+      /** The router that answers there, in words. Without the load of its engines. */
+      router: z.string().optional(),
       state: z.enum(['ok', 'busy', 'down']),
       text: z.string().optional(),
       /** For a replica behind an endpoint: that endpoint, and the name of the replica's pod. */

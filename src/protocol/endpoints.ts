@@ -69,6 +69,8 @@ export const announced = z.object({
       /** The URL of the only replica that it is about. */
       replica: z.string().optional(),
       paused: pauseMode.optional(),
+      /** Who paused it. */
+      by: z.string().optional(),
       version: int.optional(),
       /** Of several versions, that with the highest number counts. */
       version_rev: int,

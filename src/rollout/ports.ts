@@ -12,6 +12,7 @@ import type {
   Effect,
   EventData,
   Part,
+  Pause,
   Place,
   Prediction,
   RecordedPlace,
@@ -99,8 +100,8 @@ export interface ModelReply {
   }[];
   /** Versions of the endpoint's weights when this request began and ended, if they were announced. */
   readonly weights?: { readonly from?: string | undefined; readonly to?: string | undefined };
-  /** What pauses of the endpoint did to the call: how long it waited, and how many requests they aborted. */
-  readonly pause?: { readonly ms: number; readonly aborted: number };
+  /** What pauses did to the call: how long it waited, how many requests they aborted, and which it was most of it. */
+  readonly pause?: { readonly ms: number; readonly aborted: number; readonly of?: Pause };
   /** How long the server held the call back, in favor of others or of a limit, and why most of that time. */
   readonly yielded?: { readonly ms: number; readonly to: WaitReason };
   /** The tokens that the engine sampled. If absent, `whyNot` says why. */

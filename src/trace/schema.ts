@@ -129,6 +129,10 @@ export const tokenRecord = z.object({
 });
 export type TokenRecord = z.infer<typeof tokenRecord>;
 
+/** What somebody paused to change the weights, an endpoint or one of its replicas, and who. */
+const pause = z.object({ endpoint: z.string(), by: z.string().optional() });
+export type Pause = z.infer<typeof pause>;
+
 /** A token; `text` if the endpoint can decode it. */
 const token = z.object({ id: z.int(), text: z.string().optional() });
 /**
@@ -217,6 +221,8 @@ const eventData = {
       /** How long it waited for the end of a pause of its endpoint, and how many requests a pause aborted. */
       paused_ms: ms.optional(),
       aborted: int.min(1).optional(),
+      /** That pause; of several, the one that it waited for most of the time. */
+      pause: pause.optional(),
       /**
        * How long the server held it back, and why most of that time: rollouts of a higher priority used the endpoint,
        * others had their turn, or a limit on tokens was reached.

@@ -3,7 +3,7 @@
  * Pure. Output of tools and models cannot move the cursor or change colors.
  */
 import { StudioError } from '../common/errors.ts';
-import { plural } from '../common/text.ts';
+import { oneLine, plural } from '../common/text.ts';
 import { compact, duration } from '../common/units.ts';
 import type { Step } from './model/step.ts';
 import type { TrajectoryModel } from './model.ts';
@@ -135,7 +135,9 @@ function factsOf(model: TrajectoryModel, step: Step, { full, named = false }: De
     end === undefined ? (model.end === undefined ? 'waiting for the model' : 'no response') : undefined,
     end?.ms === undefined ? undefined : duration(end.ms),
     end?.queue_ms === undefined || end.queue_ms < 1 ? undefined : `${duration(end.queue_ms)} queued`,
-    end?.paused_ms === undefined || end.paused_ms < 1 ? undefined : `${duration(end.paused_ms)} paused`,
+    end?.paused_ms === undefined || end.paused_ms < 1
+      ? undefined
+      : `${duration(end.paused_ms)} paused${end.pause?.by === undefined ? '' : ` by ${oneLine(end.pause.by, 60)}`}`,
     end?.waited_ms === undefined || end.waited_ms < 1
       ? undefined
       : `${duration(end.waited_ms)} waiting${end.waited_for === undefined ? '' : ` (${WAITED_FOR[end.waited_for]})`}`,

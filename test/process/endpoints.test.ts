@@ -173,6 +173,7 @@ test('a pause aborts running calls, which are made again after it, in the same s
       ['ok', 1, undefined, '2', '2'],
     );
     assert.ok((end.data.paused_ms ?? 0) > 0);
+    assert.deepEqual(end.data.pause, { endpoint: model.url, by: 'trainer' });
   }
 });
 
@@ -185,7 +186,7 @@ test('no limit counts a pause, and workers that join during it start no call', a
   const short = { ...submission.agent, limits, model: { ...submission.agent.model, endpoint_wait_seconds: 1 } };
   const batch = await server.submit({ ...submission, agent: short }, allYes(4));
   await until('the endpoint is known', async () => (await stateOf(server, model.url)) === 'serving');
-  await server.api.setEndpoint({ endpoint: model.url, state: 'paused' });
+  await server.api.setEndpoint({ endpoint: model.url, state: 'paused', by: 'ada' });
   await using worker = await TestWorker.start(store, server, batch);
   await until('its calls have begun', async () => (await begun(server, batch)) === 4);
   const at = Date.now();
@@ -198,7 +199,12 @@ test('no limit counts a pause, and workers that join during it start no call', a
   model.answers = true;
   await server.api.setEndpoint({ endpoint: model.url, state: 'serving' });
   await until('all passed', passed(server, batch, 4));
-  for (const { end } of await modelCalls(server, batch)) assert.ok((end.data.paused_ms ?? 0) > 2_000);
+  for (const { end } of await modelCalls(server, batch)) {
+    assert.ok((end.data.paused_ms ?? 0) > 2_000);
+    assert.deepEqual(end.data.pause, { endpoint: model.url, by: 'ada' });
+  }
+  for await (const { progress } of server.api.allRollouts(batch))
+    assert.deepEqual(progress.incidents?.paused?.by, { [model.url]: ['ada'] });
   assert.equal(await worker.exited, 0, worker.stderr);
 });
 
@@ -264,7 +270,7 @@ test('what cannot be announced is refused, and a pause that does not end is repo
   );
   await assert.rejects(
     server.api.setEndpoint({ endpoint: model.url, replica: 'pod-7', state: 'paused' }),
-    refused('not_found', /no replica pod-7/),
+    refused('not_found', /has no replicas of its own/),
   );
   await server.api.setEndpoint({ endpoint: model.url, state: 'serving', version: 8 });
   await assert.rejects(
@@ -329,8 +335,15 @@ test('the server itself pauses and resumes a vLLM where the agent file says so',
   /** The requests to the routes of control, with their keys, and the model calls, in order. */
   const seen: string[] = [];
   let status = 200;
+  let isRouter = false;
   await using engine = await fakeEndpoint((request, response) => {
     const { path, body, headers } = request;
+    if (path === '/list_workers' || path === '/engines') {
+      const workers = { urls: ['http://10.0.0.1:8000', 'http://10.0.0.2:8000'] };
+      if (isRouter && path === '/list_workers') response.end(JSON.stringify(workers));
+      else response.writeHead(404).end();
+      return;
+    }
     if (path.endsWith('/chat/completions')) {
       seen.push('call');
       answerText(response, 'yes');
@@ -380,4 +393,28 @@ test('the server itself pauses and resumes a vLLM where the agent file says so',
   status = 200;
   const serving = await server.api.setEndpoint({ endpoint: engine.url, state: 'serving', version: 7 });
   assert.deepEqual([serving.state, serving.version], ['serving', 7]);
+
+  // A router would pass a command on to one of its engines.
+  seen.length = 0;
+  isRouter = true;
+  for (const state of ['paused', 'serving'] as const)
+    await assert.rejects(
+      server.api.setEndpoint({ endpoint: engine.url, state, version: 8 }),
+      (error) =>
+        StudioError.is(error, 'unsupported') &&
+        error.message.includes('is a router (vLLM Router, 2 engines)') &&
+        /remove `control: vllm`/.test(error.hint ?? ''),
+    );
+  assert.deepEqual([await stateOf(server, engine.url), seen], ['serving', []], 'nothing changed');
+  await assert.rejects(
+    server.api.setEndpoint({ endpoint: engine.url, replica: 'vllm-0', state: 'paused' }),
+    (error) => StudioError.is(error, 'not_found') && /has no replicas of its own/.test(error.message),
+  );
+  // A pause from before ends without it.
+  isRouter = false;
+  await server.api.setEndpoint({ endpoint: engine.url, state: 'paused' });
+  isRouter = true;
+  seen.length = 0;
+  const resumed = await server.api.setEndpoint({ endpoint: engine.url, state: 'serving', version: 8 });
+  assert.deepEqual([resumed.state, resumed.version, seen], ['serving', 8, []]);
 });

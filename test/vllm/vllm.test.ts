@@ -12,6 +12,7 @@ import { DeskBench, type Report } from './support/deskBench.ts';
 import { Engine } from './support/engine.ts';
 import { GaiaBench } from './support/gaiaBench.ts';
 import { describeNewWeights } from './support/newWeights.ts';
+import { describeRouters } from './support/routers.ts';
 import { deskTasks, endlessTask, scriptTasks } from './support/tasks.ts';
 import { describeTemplates } from './support/templates.ts';
 
@@ -516,6 +517,7 @@ describe('a real vLLM', { timeout: 20 * 60_000 }, () => {
   });
 
   describeNewWeights(() => engine);
+  describeRouters(() => engine);
   describeTemplates();
 });
 

@@ -4,6 +4,10 @@ import type { Command, Option } from '../../cli/command.ts';
 import { allCommands, GLOBAL_OPTIONS } from '../../cli/commands.ts';
 import { ERROR_CODES } from '../../common/errors.ts';
 import { jsonSchemas } from '../../config/jsonSchema.ts';
+import { modelsFile } from '../../config/schema/modelsFile.ts';
+import { podsFile } from '../../config/schema/placement.ts';
+import { retentionFile } from '../../config/schema/retentionFile.ts';
+import { sharesFile } from '../../config/schema/sharesFile.ts';
 import { COMMANDS as EDITOR_COMMANDS } from '../../host/contributions/commands.ts';
 import { configuration } from '../../host/contributions/settings.ts';
 import { ERROR_CLASSES, EVENT_KINDS, eventDataSchema, TRACE_VERSION } from '../../trace/schema.ts';
@@ -62,8 +66,22 @@ function files(): string {
       '',
       ...fieldTable(withoutUnexplained(fieldsOf(schema as Schema))),
     ]),
+    ...Object.entries(OPTION_FILES).flatMap(([option, schema]) => [
+      '',
+      `## File of \`${option}\``,
+      '',
+      ...fieldTable(withoutUnexplained(fieldsOf(z.toJSONSchema(schema, { io: 'input' }) as Schema))),
+    ]),
   ]);
 }
+
+/** The files that options of `rollout cluster install` name. */
+const OPTION_FILES: Readonly<Record<string, z.ZodType>> = {
+  '--models': modelsFile,
+  '--pods': podsFile,
+  '--shares': sharesFile,
+  '--retention': retentionFile,
+};
 
 function optionTable(options: Readonly<Record<string, Option>>): string[] {
   return table(

@@ -1,11 +1,21 @@
 /** Schema of the file of `rollout cluster install --models`: models that vLLM serves next to the server. */
 import { z } from 'zod';
-import { choice, expects, group, listOf, path, text, whole } from './values.ts';
+import { vllmPods } from './placement.ts';
+import { quantity } from './sidecar.ts';
+import { choice, expects, fault, group, listOf, path, text, whole } from './values.ts';
 
 /** GPUs for which flags are computed. */
 export const VLLM_GPUS = ['a100-40', 'a100-80'] as const;
 
 const secret = (what: string) => text('vllm', 'the name of a Secret').optional().describe(what);
+
+const GPUS = 'nvidia.com/gpu';
+
+const ownPods = vllmPods.superRefine(({ requests, limits }, context) => {
+  for (const [name, amounts] of Object.entries({ requests, limits }))
+    if (amounts?.[GPUS] !== undefined)
+      fault(context, `\`${GPUS}\` is not set here`, 'Write `gpus: 2` next to `model`.', { path: [name, GPUS] });
+});
 
 const model = group(
   {
@@ -30,6 +40,12 @@ const model = group(
       .optional()
       .describe('Where weights are cached: `pvc[:CLASS]`, `claim:NAME`, `hostPath:/FOLDER`, `emptyDir` (default).'),
     cache_size: text('200Gi').optional().describe('Size of the volume claim of the cache. Default: 200Gi.'),
+    shared_memory: quantity('16Gi')
+      .optional()
+      .describe('Shared memory of each replica, which counts as memory of its pod. Default: 2Gi for each GPU.'),
+    pods: ownPods
+      .optional()
+      .describe('Where its pods run, and their resources. A key replaces that of `vllm` in the file of `--pods`.'),
     token_secret: secret('Secret whose key `token` gives access to models that are not public.'),
     api_key_secret: secret('Secret whose key `api-key` every call must have.'),
     s3_secret: secret('Secret with the credentials for weights in S3.'),

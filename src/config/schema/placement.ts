@@ -118,6 +118,9 @@ const sizes = {
 };
 const EXAMPLE = '{ node_selector: { pool: batch } }';
 
+/** Settings of the pods of vLLM: of all models, or of one of them. */
+export const vllmPods = group({ ...placement, image_pull_secrets: pullSecrets, ...sizes }, 'settings of pods', EXAMPLE);
+
 /** The file of `--pods`. */
 export const podsFile = z.strictObject({
   server: group(
@@ -141,12 +144,11 @@ export const podsFile = z.strictObject({
   )
     .optional()
     .describe('The pods of all batches, unless a batch file sets the same key.'),
-  vllm: group({ ...placement, image_pull_secrets: pullSecrets, ...sizes }, 'settings of pods', EXAMPLE)
-    .optional()
-    .describe('The pods of vLLM.'),
+  vllm: vllmPods.optional().describe('The pods of vLLM, unless the file of `--models` sets the same key for a model.'),
 });
 export type PodsFile = z.output<typeof podsFile>;
 export type ServerPods = NonNullable<PodsFile['server']>;
+export type VllmPods = z.output<typeof vllmPods>;
 export type WorkerPods = NonNullable<PodsFile['workers']>;
 /** Settings that all pods of an installation may have. */
-export type Placement = Pick<ServerPods, keyof NonNullable<PodsFile['vllm']>>;
+export type Placement = Pick<ServerPods, keyof VllmPods>;

@@ -167,6 +167,7 @@ function stepScopes(span: ModelSpan, context: ScopeContext): Scope[] {
     ...factNode('duration (ms)', end?.data.ms),
     ...factNode('queue time (ms)', end?.data.queue_ms),
     ...factNode('paused (ms)', end?.data.paused_ms),
+    ...factNode('paused by', end?.data.pause?.by),
     ...factNode('waited (ms)', end?.data.waited_ms),
     ...factNode('time to first token (ms)', end?.data.first_ms),
     ...factNode('trainable', end?.data.trainable),

@@ -2,6 +2,8 @@
 import { type Answer, BACK, type Choice } from '../window/questions/answer.ts';
 import { input, pickOne, type StepPlace } from '../window/questions/dialogue.ts';
 import { runSteps, type Step } from '../window/questions/steps.ts';
+import { askModels, modelsRow } from './installModels.ts';
+import type { OptionValues } from './modelOptions.ts';
 import type { StoredOptions } from './targetCli.ts';
 
 interface Row {
@@ -107,8 +109,6 @@ const STORAGE: readonly StorageKind[] = [
   { label: 'None', detail: 'an emptyDir: trajectories are lost with the pod', icon: 'trash', value: 'emptyDir' },
 ];
 
-type OptionValues = Map<string, string>;
-
 interface InstallForm {
   readonly name: string;
   readonly namespace: string | undefined;
@@ -192,13 +192,14 @@ async function askMore(
 ): Promise<Answer<unknown>> {
   const rows = MORE.filter(({ installOnly }) => installOnly !== true || stored === undefined);
   for (;;) {
-    const choices: Choice<Row | 'go'>[] = [
+    const choices: Choice<Row | 'go' | 'models'>[] = [
       {
         label: 'Show Changes',
         detail: `Compares with ${where}. Nothing is changed before you confirm.`,
         icon: 'diff',
         value: 'go',
       },
+      { ...modelsRow(values, stored), value: 'models' },
       ...rows.map((value) => ({
         label: value.label,
         description: values.get(value.option) ?? storedText(value, stored) ?? value.defaultText,
@@ -209,6 +210,11 @@ async function askMore(
     const picked = await pickOne(place, choices, { placeholder: 'Continue, or select an option to change' });
     if (picked === undefined || picked === BACK) return picked;
     if (picked === 'go') return picked;
+    if (picked === 'models') {
+      const models = await askModels({ title: 'Models', step: place.step, steps: place.steps }, values, stored);
+      if (models === undefined) return undefined;
+      continue;
+    }
     const now = storedText(picked, stored);
     const value = await input(
       { title: picked.label, step: place.step, steps: place.steps },

@@ -130,6 +130,8 @@ const stored = z.object({
       tlsPort: z.number().optional(),
       advertise: z.string().optional(),
       podSecurity: z.string().optional(),
+      vllm: z.object({ model: z.string(), gpu: z.string().optional() }).optional(),
+      models: z.record(z.string(), z.unknown()).optional(),
     })
     .nullable(),
 });

@@ -276,6 +276,7 @@ function endOf(reply: ModelReply, began: string | undefined, whyNot: string | un
     ...(reply.retries.length === 0 ? {} : { retries: [...reply.retries] }),
     ...(reply.pause === undefined ? {} : { paused_ms: roundMs(reply.pause.ms) }),
     ...(reply.pause === undefined || reply.pause.aborted === 0 ? {} : { aborted: reply.pause.aborted }),
+    ...(reply.pause?.of === undefined ? {} : { pause: reply.pause.of }),
     ...(reply.yielded === undefined ? {} : { waited_ms: roundMs(reply.yielded.ms), waited_for: reply.yielded.to }),
     ...(to === undefined ? {} : { weights: to }),
     // Those that replaced them in flight are in `weights`.

@@ -27,7 +27,15 @@ import { controlledOf, resolved } from '../batches/endpoints.ts';
 import type { Changes } from '../changes.ts';
 import type { BackPressure } from '../pressure/backPressure.ts';
 import { Throttle } from '../throttle.ts';
-import { type Engine, enginesOf, pauseEngines, resumeEngines, setVersion } from './engines.ts';
+import {
+  type Engine,
+  enginesOf,
+  pauseEngines,
+  refuseRouters,
+  resumeEngines,
+  setVersion,
+  withoutRouters,
+} from './engines.ts';
 import { LongPauses } from './longPauses.ts';
 import { type InFlight, inFlightOf, isUsing } from './reports.ts';
 import { resolveTarget } from './target.ts';
@@ -154,7 +162,8 @@ export class EndpointControl {
   /**
    * Announces. For `paused`, the answer comes when nothing is in flight; the pause remains if `signal` aborts or that
    * takes too long. Throws `not_found` for an endpoint that nobody uses, `conflict` for a version that goes backward or
-   * a pause that somebody else ended, and `unavailable` after `wait_seconds`.
+   * a pause that somebody else ended, `unsupported` for engines behind a router, and `unavailable` after
+   * `wait_seconds`.
    */
   async set(request: SetEndpoint, signal: AbortSignal): Promise<EndpointInfo> {
     const { store, pressure } = this.#options;
@@ -171,7 +180,8 @@ export class EndpointControl {
       by: request.by ?? 'trainer',
       limitMs: Math.round((request.pause_seconds ?? PAUSE_SECONDS) * 1000),
     };
-    if (!change.paused) await this.#resumeEngines(change, signal);
+    if (change.paused) await refuseRouters(await this.#engines(change), signal);
+    else await this.#resumeEngines(change, signal);
     const record = await store.endpoints.set(change);
     await this.read();
     if (!record.paused) await this.#long.ended(before, record);
@@ -198,11 +208,14 @@ export class EndpointControl {
 
   /** Resumes the engines that the server controls, with their new version, before workers call them again. */
   async #resumeEngines(change: EndpointChange, signal: AbortSignal): Promise<void> {
-    const engines = await this.#engines(change);
-    if (engines.length === 0) return;
+    const all = await this.#engines(change);
+    if (all.length === 0) return;
     const paused = this.#records.find(
       (one) => one.paused && one.endpoint === change.endpoint && one.replica?.name === change.replica?.name,
     );
+    // A pause must end, also where a router has come since.
+    if (paused === undefined) await refuseRouters(all, signal);
+    const engines = paused === undefined ? all : await withoutRouters(all, signal);
     if (change.version !== undefined) {
       // A version that goes backward is refused before the engines learn of it.
       if (paused !== undefined)
@@ -289,10 +302,10 @@ function tooLong({ endpoint }: EndpointRecord, { calls, unconfirmed }: InFlight,
 function announcedOf(records: readonly EndpointRecord[]): Announced {
   return {
     rev: Math.max(0, ...records.map(({ rev }) => rev)),
-    endpoints: records.map(({ endpoint, replica, paused, mode, version, versionRev }) => ({
+    endpoints: records.map(({ endpoint, replica, paused, mode, by, version, versionRev }) => ({
       endpoint,
       ...(replica === undefined ? {} : { replica: replica.url }),
-      ...(paused ? { paused: mode } : {}),
+      ...(paused ? { paused: mode, by } : {}),
       ...(version === undefined ? {} : { version }),
       version_rev: versionRev,
     })),

@@ -8,6 +8,7 @@ import { shortened } from '../../common/text.ts';
 import { outboundRequest } from '../../net/outboundRequest.ts';
 import type { Replica } from '../../protocol/replicas.ts';
 import type { EndpointChange } from '../../store/endpointStore.ts';
+import { type Router, routerAt, routerText } from '../pressure/routers.ts';
 
 export interface ControlledEndpoint {
   readonly endpoint: string;
@@ -38,6 +39,45 @@ export function enginesOf(
   return urls
     .filter((one) => replica === undefined || endpointKey(one) === replica.url)
     .map((one) => ({ url: one, headers }));
+}
+
+/**
+ * Throws `unsupported` if a router answers for one of the engines: it would pass a command on to one of those behind
+ * it, and the others would go on. `unavailable` if nothing answers.
+ */
+export async function refuseRouters(engines: readonly Engine[], signal: AbortSignal): Promise<void> {
+  await Promise.all(
+    engines.map(async (engine) => {
+      const router = await routerOf(engine, signal);
+      if (router === undefined) return;
+      throw new StudioError(
+        'unsupported',
+        `${endpointKey(engine.url)} is a router (${routerText(router)}), and would pass commands on to one engine.`,
+        {
+          hint:
+            'Name the engines themselves in `model.endpoint`, as a list or as a headless Service. Or remove ' +
+            '`control: vllm` from the agent file: then calls wait during a pause, and whoever pauses does the rest.',
+        },
+      );
+    }),
+  );
+}
+
+/** Returns the engines that are not routers. */
+export async function withoutRouters(engines: readonly Engine[], signal: AbortSignal): Promise<Engine[]> {
+  const routers = await Promise.all(engines.map((engine) => routerOf(engine, signal)));
+  return engines.filter((_, at) => routers[at] === undefined);
+}
+
+async function routerOf({ url, headers }: Engine, signal: AbortSignal): Promise<Router | undefined> {
+  try {
+    return await routerAt(controlUrl(url, ''), headers, AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]));
+  } catch (error) {
+    throw new StudioError('unavailable', `${endpointKey(url)} does not answer: ${errorText(error)}.`, {
+      hint: 'The endpoint is as it was before, for the workers. Send the request again.',
+      cause: error,
+    });
+  }
 }
 
 /** Pauses engines that no worker calls anymore. Other clients' requests end by themselves, or are aborted. */

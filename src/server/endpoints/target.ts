@@ -39,6 +39,10 @@ export function resolveTarget(
   if (url !== undefined) return { endpoint: key, replica: { name: replica, url } };
   const named = [...replicas].find(([, each]) => each === endpointKey(replica));
   if (named !== undefined) return { endpoint: key, replica: { name: named[0], url: named[1] } };
+  if (replicas.size === 0)
+    throw new StudioError('not_found', `The endpoint ${key} has no replicas of its own.`, {
+      hint: 'Only the whole endpoint can be paused. Engines behind a router are not known one by one.',
+    });
   throw unknown(`The endpoint ${key} has no replica ${replica}.`, 'its replicas', new Set(replicas.keys()));
 }
 

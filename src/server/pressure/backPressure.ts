@@ -18,6 +18,7 @@ import type { BackPressureOptions, BatchShare, Caller, EndpointReport, SessionPe
 import { EndpointOutage } from './outage.ts';
 import { type ReplicaChange, ReplicaSets } from './replicas.ts';
 import { RolloutRooms } from './rooms.ts';
+import { routerText } from './routers.ts';
 import { type ScrapedMetrics, Scraper } from './scraper.ts';
 import { dividePermits } from './shares.ts';
 
@@ -172,7 +173,7 @@ export class BackPressure {
 
   info(): ServerInfo['endpoints'] {
     const now = this.#now();
-    return [...this.#endpoints.values()].map(({ name, label, limit, load, text }) => ({
+    return [...this.#endpoints.values()].map(({ name, label, limit, load, router, text }) => ({
       endpoint: label,
       ...this.#replicaInfo(name),
       ...this.#announced(name),
@@ -181,6 +182,7 @@ export class BackPressure {
       ...(load === undefined ? {} : { running: load.running, waiting: load.waiting }),
       ...(load?.kvCache === undefined ? {} : { kv_cache: load.kvCache }),
       ...(load?.preemptions === undefined ? {} : { preemptions: load.preemptions }),
+      ...(router === undefined ? {} : { router: routerText(router) }),
       ...(text === undefined || limit.state === 'ok' ? {} : { text }),
     }));
   }
@@ -277,6 +279,7 @@ export class BackPressure {
         limit: new EndpointLimit(),
         batches: new Set(),
         load: undefined,
+        router: undefined,
         text: undefined,
         outage: new EndpointOutage(),
         sentPermits: START_PERMITS,
@@ -367,9 +370,10 @@ export class BackPressure {
       yield {
         ...location,
         name: endpoint.name,
-        report: (load) => {
+        report: (load, router) => {
           const now = this.#now();
           endpoint.load = load;
+          endpoint.router = router;
           endpoint.limit.load(load, now);
           this.#update(endpoint, now);
         },

@@ -2,6 +2,7 @@
 import type { WaitReason } from '../../trace/schema.ts';
 import type { EndpointLimit, EngineLoad } from './limit.ts';
 import type { EndpointOutage } from './outage.ts';
+import type { Router } from './routers.ts';
 
 export interface Endpoint {
   readonly name: string;
@@ -10,6 +11,8 @@ export interface Endpoint {
   readonly limit: EndpointLimit;
   readonly batches: Set<string>;
   load: EngineLoad | undefined;
+  /** The router that answers there. */
+  router: Router | undefined;
   text: string | undefined;
   readonly outage: EndpointOutage;
   /** Permits when they were last sent. */

@@ -30,6 +30,18 @@ export function parseEngineLoad(text: string): EngineLoad | undefined {
   };
 }
 
+/** Whether a text has metrics of vLLM, be they of an engine or of a router. */
+export function hasEngineMetrics(text: string): boolean {
+  return /^vllm:/m.test(text);
+}
+
+/** Returns when the process that reports metrics started, in seconds; undefined if it does not say. */
+export function startOf(text: string): number | undefined {
+  const found = /^process_start_time_seconds(?:\{[^}]*\})?\s+(\S+)/m.exec(text);
+  const start = Number(found?.[1]);
+  return Number.isFinite(start) ? start : undefined;
+}
+
 /** Returns the URL of an endpoint's metrics: `/metrics` next to its `/v1`. undefined when the endpoint is not a URL. */
 export function metricsUrl(endpoint: string): string | undefined {
   if (!URL.canParse(endpoint)) return undefined;

@@ -2,7 +2,8 @@
 
 import { outboundRequest } from '../../net/outboundRequest.ts';
 import type { EngineLoad } from './limit.ts';
-import { parseEngineLoad } from './metrics.ts';
+import { hasEngineMetrics, parseEngineLoad, startOf } from './metrics.ts';
+import { EngineStarts, type Router, routerAt } from './routers.ts';
 
 const EVERY_MS = 3_000;
 /** An endpoint without such metrics is retried less often. */
@@ -15,14 +16,26 @@ export interface ScrapedMetrics {
   readonly name: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Reports the load; undefined if the endpoint did not respond. */
-  report(load: EngineLoad | undefined): void;
+  /**
+   * Reports the load; undefined if the endpoint did not respond, or if a router did: what it passes on is the load of
+   * one of its engines.
+   */
+  report(load: EngineLoad | undefined, router: Router | undefined): void;
+}
+
+interface TargetState {
+  isUnderway: boolean;
+  /** When it is read next. */
+  next: number;
+  readonly starts: EngineStarts;
+  /** Whether a router was looked for since the last start of the engine. */
+  isProbed: boolean;
+  router: Router | undefined;
 }
 
 export class Scraper {
   readonly #targets: () => Iterable<ScrapedMetrics>;
-  readonly #without = new Map<string, number>();
-  readonly #underway = new Set<string>();
+  readonly #states = new Map<string, TargetState>();
   readonly #end = new AbortController();
   readonly #timer: NodeJS.Timeout;
 
@@ -39,20 +52,37 @@ export class Scraper {
 
   #tick(): void {
     for (const target of this.#targets()) {
-      if (this.#underway.has(target.name) || (this.#without.get(target.name) ?? 0) > performance.now()) continue;
-      this.#underway.add(target.name);
-      void scrape(target, this.#end.signal).then((metrics) => {
-        this.#underway.delete(target.name);
+      const state = this.#state(target.name);
+      if (state.isUnderway || state.next > performance.now()) continue;
+      state.isUnderway = true;
+      void scrape(target, state, this.#end.signal).then((load) => {
+        state.isUnderway = false;
         if (this.#end.signal.aborted) return;
-        if (metrics === 'without') this.#without.set(target.name, performance.now() + WITHOUT_MS);
-        target.report(typeof metrics === 'string' ? undefined : metrics);
+        if (load === 'without') state.next = performance.now() + WITHOUT_MS;
+        target.report(typeof load === 'string' ? undefined : load, state.router);
       });
     }
   }
+
+  #state(name: string): TargetState {
+    let state = this.#states.get(name);
+    if (state === undefined) {
+      state = { isUnderway: false, next: 0, starts: new EngineStarts(), isProbed: false, router: undefined };
+      this.#states.set(name, state);
+    }
+    return state;
+  }
 }
 
-/** `without`: it has no such metrics. `silent`: no response; calls themselves report when an endpoint is down. */
-async function scrape(target: ScrapedMetrics, signal: AbortSignal): Promise<EngineLoad | 'without' | 'silent'> {
+/**
+ * `without`: it has no such metrics, or they are not those of the endpoint. `silent`: no response; calls themselves
+ * report when an endpoint is down.
+ */
+async function scrape(
+  target: ScrapedMetrics,
+  state: TargetState,
+  signal: AbortSignal,
+): Promise<EngineLoad | 'without' | 'silent'> {
   try {
     const response = await outboundRequest(target.url, {
       method: 'GET',
@@ -62,12 +92,40 @@ async function scrape(target: ScrapedMetrics, signal: AbortSignal): Promise<Engi
     if (!response.ok) {
       await response.drop();
       // A server that is starting or overloaded may still have metrics later.
-      return response.status >= 500 ? 'silent' : 'without';
+      if (response.status >= 500) return 'silent';
+      state.router = undefined;
+      return 'without';
     }
     const text = await response.text();
-    return text.length > MAX_CHARS ? 'without' : (parseEngineLoad(text) ?? 'without');
+    if (text.length > MAX_CHARS || !hasEngineMetrics(text)) return 'without';
+    await lookForRouter(target, state, startOf(text), signal);
+    return state.router === undefined ? (parseEngineLoad(text) ?? 'without') : 'without';
   } catch (error) {
     if (error instanceof Error) return 'silent';
     throw error;
   }
+}
+
+/** Looks for a router when metrics of an engine come for the first time, and again after each of its starts. */
+async function lookForRouter(
+  { url, headers }: ScrapedMetrics,
+  state: TargetState,
+  start: number | undefined,
+  signal: AbortSignal,
+): Promise<void> {
+  const { starts } = state;
+  const isNew = start !== undefined && !starts.knows(start);
+  const several = start === undefined ? undefined : starts.add(start, performance.now());
+  // A router may come and go at the same address.
+  if (isNew || !state.isProbed || state.router !== undefined) {
+    try {
+      const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+      state.router = await routerAt(url.replace(/\/metrics$/, ''), headers, limit);
+      state.isProbed = true;
+    } catch (error) {
+      if (!(error instanceof Error)) throw error;
+      state.isProbed = false;
+    }
+  }
+  state.router ??= several;
 }

@@ -190,10 +190,10 @@ export class IncidentTally {
 
   #pauseLine(): Incident[] {
     if (this.#paused === undefined) return [];
-    const { calls, ms, aborted, weights } = this.#paused;
+    const { calls, ms, aborted, weights, by = {} } = this.#paused;
     const again = aborted === 0 ? '' : `; ${number(aborted, 'request')} aborted and made again`;
     const text =
-      `model paused for ${weights === undefined ? 'new weights' : `version ${weights} of its weights`}: ` +
+      `${pausedModels(by)} for ${weights === undefined ? 'new weights' : `version ${weights} of its weights`}: ` +
       `${number(calls, 'call')} waited, ${duration(ms)} at most${again}`;
     return [{ kind: 'pause', count: calls, text }];
   }
@@ -261,6 +261,21 @@ function parts(failures: ReadonlyMap<string, number>): string {
     .map(([name, failed]) => [FAILURES[name] ?? name, failed] as const);
   if (sorted.length === 1) return sorted[0]?.[0] ?? '';
   return sorted.map(([failure, failed]) => `${failure} ×${count(failed)}`).join(', ');
+}
+
+/** Says what was paused by whom: `model http://vllm:8000/v1 paused by ada`. */
+function pausedModels(by: Readonly<Record<string, readonly string[]>>): string {
+  const all = Object.entries(by).map(([endpoint, names]) => ({
+    endpoint: oneLine(endpoint, MAX_TEXT),
+    names: oneLine(names.join(' and '), MAX_TEXT),
+  }));
+  const [first, ...others] = all;
+  if (first === undefined) return 'model paused';
+  const byNames = ({ names }: typeof first): string => (names === '' ? '' : ` by ${names}`);
+  if (others.length === 0) return `model ${first.endpoint} paused${byNames(first)}`;
+  const listed = all.slice(0, MAX_LINES).map((one) => `${one.endpoint}${byNames(one)}`);
+  const more = all.length - listed.length;
+  return `${count(all.length)} models paused (${listed.join(', ')}${more === 0 ? '' : `, ${count(more)} more`})`;
 }
 
 function without(attempts: number): string {

@@ -87,6 +87,7 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
       gate,
       replicas,
       weightsOf: (endpoint) => announcements.versionOf(endpoint),
+      pausedBy: (endpoint) => announcements.pausedBy(endpoint),
       report: parts.report,
       affinity: grant.task.id,
       demoUrl: parts.demoUrl,

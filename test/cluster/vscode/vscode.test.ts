@@ -91,6 +91,16 @@ describe('a cluster in VS Code', { timeout: 10 * 60_000 }, () => {
     await story.picture('cluster-install');
     await chooseInstallOptions(workbench, bench.site.arguments);
     await story.picture('cluster-options');
+    // The nodes have no GPUs, so the model is taken back.
+    await workbench.pick('Models');
+    await workbench.pick('One Model…');
+    await workbench.page.getByPlaceholder('Qwen/Qwen3-32B').waitFor();
+    await workbench.answer('Qwen/Qwen3-8B');
+    await workbench.pick('A100 80 GB');
+    await workbench.picks.filter({ hasText: /Models.*Qwen\/Qwen3-8B/s }).waitFor();
+    await workbench.pick('Models');
+    await workbench.pick('Unchanged');
+    await workbench.picks.filter({ hasText: /Models.*none/s }).waitFor();
     await workbench.pick('Show Changes');
     const changes = /Install on kit \(namespace .*\): \d+ objects to create/;
     await workbench.inputTitle.filter({ hasText: changes }).waitFor({ timeout: PATIENCE_MS });

@@ -36,15 +36,14 @@ export class DeskBench {
   readonly #bench: Bench;
   #connection: Connection | undefined;
 
-  /** `endpoint`: base URL, including `/v1`. `control`: the agent's `model.control`. */
-  constructor(endpoint: string, tasks: readonly DeskTask[], control?: 'vllm') {
+  /** `endpoint`: base URL, including `/v1`. `model`: more keys of the agent's `model`. */
+  constructor(endpoint: string, tasks: readonly DeskTask[], model: Readonly<Record<string, string>> = {}) {
     this.#bench = new Bench({ env: { VLLM_URL: endpoint } });
     for (const folder of ['examples/training/workspace', 'test/fixtures/tiny-desk'])
       cpSync(path.join(root, folder), this.#bench.path('workspace'), { recursive: true });
-    if (control !== undefined) {
-      const file = this.#bench.path('workspace', 'desk.agent.yaml');
-      writeFileSync(file, readFileSync(file, 'utf8').replace('model:\n', `model:\n  control: ${control}\n`));
-    }
+    const file = this.#bench.path('workspace', 'desk.agent.yaml');
+    const lines = Object.entries(model).map(([key, value]) => `  ${key}: ${value}\n`);
+    writeFileSync(file, readFileSync(file, 'utf8').replace('model:\n', `model:\n${lines.join('')}`));
     writeFileSync(this.#bench.path('workspace', 'tasks.jsonl'), tasks.map((task) => JSON.stringify(task)).join('\n'));
   }
 

@@ -21,7 +21,7 @@ export function describeNewWeights(running: () => Engine): void {
     const tasks = deskTasks(8, 5);
     before(() => {
       engine = running();
-      bench = new DeskBench(engine.url, tasks, 'vllm');
+      bench = new DeskBench(engine.url, tasks, { control: 'vllm' });
     });
     after(() => bench.close());
 

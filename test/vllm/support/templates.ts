@@ -1,9 +1,6 @@
 /** The flags that `rollout cluster install --vllm-gpu` computes, read by vLLM's own parser. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { readdirSync } from 'node:fs';
-import os from 'node:os';
-import path from 'node:path';
 import { before, describe, it } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
@@ -14,6 +11,7 @@ import { vllm as manifestsOf } from '../../../src/kubernetes/install/vllm/manife
 import { examples, knownShape } from '../../../src/kubernetes/install/vllm/sizing/catalog.ts';
 import { memoryOf } from '../../../src/kubernetes/install/vllm/sizing/memory.ts';
 import { fittingGpus, planOf } from '../../../src/kubernetes/install/vllm/sizing/plan.ts';
+import { pythonOfKit } from './python.ts';
 
 const parsed = z.object({
   model: z.string(),
@@ -46,15 +44,6 @@ const WRONG = [
   ['org/model', '--enable-auto-tool-choice', '--tool-call-parser', 'no_such_parser'],
   ['org/model', '--max-num-seqs', 'many'],
 ];
-
-/** The kit makes it when it first starts an engine. */
-function pythonOfKit(): string {
-  const { ROLLOUT_VLLM_CACHE: named, XDG_CACHE_HOME: caches = path.join(os.homedir(), '.cache') } = process.env;
-  const cache = named ?? path.join(caches, 'rollout-vllm');
-  const environment = readdirSync(cache).find((name) => name.startsWith('venv-'));
-  assert.ok(environment !== undefined, `no environment of vLLM in ${cache}`);
-  return path.join(cache, environment, 'bin', 'python');
-}
 
 /** Importing vLLM takes up to a minute on a busy machine. */
 const TIMEOUT_MS = 240_000;

@@ -22,6 +22,7 @@ export function ServerRows({
   const permits = endpoints.reduce((sum, endpoint) => sum + endpoint.permits, 0);
   const running = endpoints.reduce((sum, endpoint) => sum + (endpoint.running ?? 0), 0);
   const waiting = endpoints.reduce((sum, endpoint) => sum + (endpoint.waiting ?? 0), 0);
+  const isLoadKnown = endpoints.some((endpoint) => endpoint.running !== undefined);
   const title = endpoints.map(endpointText).join('\n');
   return (
     <>
@@ -44,9 +45,11 @@ export function ServerRows({
           <RunRow name="permits" value={count(permits)} title={title}>
             <Replicas endpoints={endpoints}>
               <span class="run-text">
-                {troubled === undefined
-                  ? `${count(running)} in use, ${count(waiting)} waiting`
-                  : (troubled.text ?? `${nameOf(troubled)} is ${troubled.state}`)}
+                {troubled !== undefined
+                  ? (troubled.text ?? `${nameOf(troubled)} is ${troubled.state}`)
+                  : isLoadKnown
+                    ? `${count(running)} in use, ${count(waiting)} waiting`
+                    : (endpoints.find(({ router }) => router !== undefined)?.router ?? 'load not reported')}
               </span>
             </Replicas>
           </RunRow>
@@ -110,6 +113,7 @@ function endpointText(each: Endpoint): string {
     `permits${each.running === undefined ? '' : `, ${each.running} running`}` +
     (each.waiting === undefined ? '' : `, ${each.waiting} waiting`) +
     (each.kv_cache === undefined ? '' : `, KV cache ${percent(each.kv_cache)}`) +
+    (each.router === undefined ? '' : `, ${each.router}`) +
     `${each.preemptions === undefined ? '' : `, ${each.preemptions} preempted`}, ` +
     (each.weights === undefined ? '' : `weights ${each.weights}, `) +
     (each.pause === undefined ? (each.text ?? each.state) : `paused by ${each.pause.by}`)

@@ -264,6 +264,7 @@ function endpointsNode({ endpoints }: ServerInfo): TargetNode {
           each.endpoint,
           each.service === undefined ? '' : `Replica of ${each.service}`,
           status,
+          each.router === undefined ? '' : `Router: ${each.router}. Their load is unknown.`,
           each.preemptions === undefined ? '' : plural(each.preemptions, 'preemption'),
           each.text ?? '',
         ]

@@ -1,6 +1,7 @@
 /** Builds a model that vLLM serves next to the server: one pod per replica, each found by the headless Service. */
 
 import type { Placement } from '../../../config/schema/placement.ts';
+import { parseSize } from '../../../config/schema/retentionFile.ts';
 import type { KubeObject } from '../../access/objects.ts';
 import { CONTAINER_SECURITY, POD_SECURITY } from '../../security/podSecurity.ts';
 import { object, type Place } from '../manifests/object.ts';
@@ -29,7 +30,7 @@ export function vllm({ name, options }: InstalledModel, installed: InstallOption
   const place: Place = { namespace, component: componentOf(name) };
   const selected = modelLabels(name);
   const called = objectName(name);
-  const { vllm: pods = {} } = installed.pods ?? {};
+  const pods = podsOf(installed.pods?.vllm, options.pods);
   const cache = parseStorage(options.cache);
   return [
     ...claimOf(
@@ -74,6 +75,16 @@ export function vllm({ name, options }: InstalledModel, installed: InstallOption
   ];
 }
 
+/** Returns the settings of the pods of a model: its own keys replace those of all models, amounts name by name. */
+function podsOf(all: Placement = {}, own: Placement = {}): Placement {
+  return {
+    ...all,
+    ...own,
+    requests: { ...all.requests, ...own.requests },
+    limits: { ...all.limits, ...own.limits },
+  };
+}
+
 /** By requests that wait, Prometheus has to read each replica. */
 function annotated({ autoscale }: VllmOptions, { annotations }: Placement): Readonly<Record<string, unknown>> {
   const scraped = autoscale === undefined ? {} : scrapeAnnotations(VLLM_PORT);
@@ -109,7 +120,7 @@ function podSpec(
     containers: [container(options, installed, pods)],
     volumes: [
       // The processes of one replica communicate through shared memory.
-      { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: `${sharedMemory(options)}Gi` } },
+      { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: sharedMemory(options) } },
       dataVolume('cache', cache, cacheName(name), options.cacheSize),
       { name: 'work', emptyDir: { sizeLimit: WORK_LIMIT } },
       ...bundleVolumes(installed),
@@ -117,9 +128,15 @@ function podSpec(
   };
 }
 
-/** GiB that the processes of a replica share: they exchange tensors. It counts as memory of the pod. */
-function sharedMemory({ gpus }: VllmOptions): number {
-  return 2 * gpus;
+/** Memory that the processes of a replica share: they exchange tensors. It counts as memory of the pod. */
+function sharedMemory({ gpus, sharedMemory: own }: VllmOptions): string {
+  return own ?? `${2 * gpus}Gi`;
+}
+
+/** Weights pass through memory on their way to the GPUs, and each GPU has a process of its own. */
+function memory(options: VllmOptions): string {
+  const mib = 16 * 1024 * options.gpus + Math.ceil((parseSize(sharedMemory(options)) ?? 0) / 2 ** 20);
+  return mib % 1024 === 0 ? `${mib / 1024}Gi` : `${mib}Mi`;
 }
 
 function container(
@@ -162,10 +179,9 @@ function container(
     ],
     ports: [{ name: 'http', containerPort: VLLM_PORT, protocol: 'TCP' }],
     resources: {
-      // Weights pass through memory on their way to the GPUs, and each GPU has a process of its own.
       requests: {
         cpu: String(4 * options.gpus),
-        memory: `${16 * options.gpus + sharedMemory(options)}Gi`,
+        memory: memory(options),
         ...pods.requests,
         ...gpus,
       },

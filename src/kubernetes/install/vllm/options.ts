@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { StudioError } from '../../../common/errors.ts';
 import { VLLM_GPUS } from '../../../config/schema/modelsFile.ts';
+import { vllmPods } from '../../../config/schema/placement.ts';
 import { quantity, secretName, storage } from '../values.ts';
 import { ALL_PRODUCTS, GPU_FACTS } from './sizing/gpus.ts';
 import { flagValue, planOf } from './sizing/plan.ts';
@@ -38,6 +39,10 @@ export const vllmOptions = z.object({
     )
     .default('emptyDir'),
   cacheSize: quantity.default('200Gi'),
+  /** Memory that the processes of a replica share. */
+  sharedMemory: quantity.optional(),
+  /** Where its pods run, and their resources, before what holds for all models. */
+  pods: vllmPods.optional(),
   /** Secret whose key `token` gives access to models that are not public. */
   tokenSecret: z.string().optional(),
   /** Secret whose key `api-key` every call must have. */

@@ -129,6 +129,80 @@ describe('several models', () => {
     assert.deepEqual(modelsIn({}, 'team'), { addresses: {}, servers: [] });
   });
 
+  it('have pods of their own kind, with what holds for all of them', () => {
+    const pods: InstallInput['pods'] = {
+      vllm: {
+        node_selector: { pool: 'a100' },
+        tolerations: [{ key: 'team', operator: 'Exists' }],
+        labels: { cost: 'research' },
+        requests: { cpu: '2', memory: '24Gi' },
+        limits: { memory: '64Gi' },
+      },
+    };
+    const models: InstallInput['models'] = {
+      judge: {
+        model: 'org/judge',
+        gpus: 2,
+        sharedMemory: '1500Mi',
+        pods: {
+          node_selector: { pool: 'h100' },
+          tolerations: [],
+          priority_class: 'high',
+          spread: 'none',
+          requests: { memory: '100Gi' },
+          limits: { 'ephemeral-storage': '20Gi' },
+        },
+      },
+      small: { model: 'org/small', sharedMemory: '8Gi' },
+    };
+    const specOf = (input: InstallInput, name: string) => {
+      const spec = fieldOf(
+        find(create(input), 'Deployment', `rollout-studio-vllm-${name}`),
+        'spec',
+        'template',
+        'spec',
+      );
+      const at = (...keys: string[]): unknown => fieldOf(spec as KubeObject, ...keys);
+      return {
+        nodeSelector: at('nodeSelector'),
+        tolerations: at('tolerations'),
+        priorityClassName: at('priorityClassName'),
+        spread: at('topologySpreadConstraints') !== undefined,
+        resources: at('containers', '0', 'resources'),
+        shm: at('volumes', '0', 'emptyDir', 'sizeLimit'),
+      };
+    };
+    const gpu = { key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule' };
+    assert.deepEqual(specOf({ pods, models }, 'judge'), {
+      nodeSelector: { pool: 'h100' },
+      tolerations: [gpu],
+      priorityClassName: 'high',
+      spread: false,
+      resources: {
+        requests: { cpu: '2', memory: '100Gi', 'nvidia.com/gpu': '2' },
+        limits: { memory: '64Gi', 'ephemeral-storage': '20Gi', 'nvidia.com/gpu': '2' },
+      },
+      shm: '1500Mi',
+    });
+    assert.deepEqual(specOf({ pods, models }, 'small'), {
+      nodeSelector: { pool: 'a100' },
+      tolerations: [gpu, { key: 'team', operator: 'Exists' }],
+      priorityClassName: undefined,
+      spread: true,
+      resources: {
+        requests: { cpu: '2', memory: '24Gi', 'nvidia.com/gpu': '1' },
+        limits: { memory: '64Gi', 'nvidia.com/gpu': '1' },
+      },
+      shm: '8Gi',
+    });
+    // Without sizes of its own, memory has room for what is shared.
+    const plain = { models: { ...models, judge: { ...models['judge']!, pods: undefined } } };
+    assert.deepEqual(
+      ['judge', 'small'].map((name) => fieldOf(specOf(plain, name).resources as KubeObject, 'requests', 'memory')),
+      ['34268Mi', '24Gi'],
+    );
+  });
+
   it('must be served under different names', () => {
     assert.throws(() => resolveOptions({ models: { a: { model: 'm' }, b: { model: 'm' } } }), {
       code: 'usage',
@@ -182,6 +256,36 @@ models:
     assert.deepEqual([none.models, none.vllm?.model], [undefined, 'org/first']);
   });
 
+  it('reads where the pods of a model run', async () => {
+    const text = `
+models:
+  judge:
+    model: Qwen/Qwen3-32B
+    cache: claim:weights
+    shared_memory: 32Gi
+    pods:
+      node_selector: { pool: h100 }
+      tolerations: [{ key: h100, operator: Exists }]
+      requests: { cpu: 8, memory: 100Gi }
+`;
+    const { models } = await read({ 'models.yaml': text }, ['--models', 'models.yaml']);
+    const { cache, sharedMemory, pods } = models?.['judge'] ?? {};
+    assert.deepEqual(
+      { cache, sharedMemory, pods },
+      {
+        cache: 'claim:weights',
+        sharedMemory: '32Gi',
+        pods: {
+          node_selector: { pool: 'h100' },
+          tolerations: [{ key: 'h100', operator: 'Exists' }],
+          requests: { cpu: '8', memory: '100Gi' },
+        },
+      },
+    );
+    const single = await read({}, ['--vllm', 'm', '--vllm-shared-memory', '8Gi']);
+    assert.equal(single.vllm?.sharedMemory, '8Gi');
+  });
+
   it('reads the size of a model from the files next to its weights', async () => {
     const config = {
       ...{ hidden_size: 4096, intermediate_size: 12_288, num_attention_heads: 32, num_hidden_layers: 36 },
@@ -213,6 +317,15 @@ models:
       return assert.fail('it was accepted');
     };
     assert.match(await fails('models: { small: { modle: x } }'), /^config models\.yaml:1:\d+: .*model/);
+    assert.match(
+      await fails('models:\n  small:\n    model: x\n    pods: { node_selectors: { a: b } }'),
+      /^config models\.yaml:4:13: .*node_selector/,
+    );
+    assert.match(
+      await fails('models:\n  small:\n    model: x\n    pods:\n      limits: { nvidia.com/gpu: 2 }'),
+      /^config models\.yaml:5:\d+: .*`nvidia\.com\/gpu` is not set here.*gpus: 2/s,
+    );
+    assert.match(await fails('models: { small: { model: x, shared_memory: much } }'), /^config models\.yaml:1:45: /);
     assert.match(await fails('models: { Small: { model: x } }'), /^config models\.yaml:1/);
     assert.match(
       await fails('models: { big: { model: Qwen/Qwen3-32B, gpu: a100-40, gpus: 1 } }'),

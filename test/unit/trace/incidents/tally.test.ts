@@ -152,6 +152,17 @@ describe('incidents', () => {
       'pause 3: model paused for version 10 of its weights: 3 calls waited, 4.2 s at most; ' +
         '3 requests aborted and made again',
     ]);
+    const pause = (endpoint: string, by?: string) =>
+      call({ paused_ms: 100, weights: '3', pause: { endpoint, ...(by === undefined ? {} : { by }) } });
+    const [a, b] = ['http://a:8000/v1', 'http://b:8000/v1'];
+    assert.deepEqual(linesOf({ rows: [row(pause(a, 'ada'), pause(a, 'trainer')), row(pause(a, 'ada'))] }), [
+      `pause 3: model ${a} paused by ada and trainer for version 3 of its weights: 3 calls waited, 100 ms at most`,
+    ]);
+    assert.deepEqual(linesOf({ rows: [row(pause(a, 'ada'), pause(b))] }), [
+      `pause 2: 2 models paused (${a} by ada, ${b}) for version 3 of its weights: 2 calls waited, 100 ms at most`,
+    ]);
+    const many = [1, 2, 3, 4, 5].map((at) => pause(`http://${at}`, 'ada'));
+    assert.match(linesOf({ rows: [row(...many)] })[0] ?? '', /^pause 5: 5 models paused \(.*, 2 more\) for version 3/);
     assert.deepEqual(linesOf({ rows: [row(call({ paused_ms: 100 }))] }), [
       'pause 1: model paused for new weights: 1 call waited, 100 ms at most',
     ]);

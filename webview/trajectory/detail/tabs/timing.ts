@@ -3,6 +3,7 @@ import { startedAtOf } from '../../../../src/trace/callTimes.ts';
 import type { ModelSpan, ToolSpan } from '../../../../src/trace/model/spans.ts';
 import type { Step } from '../../../../src/trace/model/step.ts';
 import type { TrajectoryModel } from '../../../../src/trace/model.ts';
+import type { Pause } from '../../../../src/trace/schema.ts';
 import { holdLabel, WAITED_FOR } from '../../../../src/trace/text/labels.ts';
 import { troubleOf } from '../../../../src/trace/trouble.ts';
 
@@ -82,7 +83,7 @@ function modelBars(model: TrajectoryModel, span: ModelSpan, now: number): TimeBa
       open: false,
     });
   if (paused !== undefined && paused > 0)
-    bars.push({ name: 'waiting: endpoint paused', kind: 'waiting', depth: 2, from: 0, ms: paused, open: false });
+    bars.push({ name: pausedText(end.pause), kind: 'waiting', depth: 2, from: 0, ms: paused, open: false });
   const generated = usage?.output_tokens;
   if (queued !== undefined)
     bars.push({ name: 'queued at the model server', kind: 'queued', depth: 2, from, ms: queued, open: false });
@@ -132,4 +133,10 @@ function timesOf(
   const end = span.end?.at ?? now;
   const started = startedAtOf(model, span) ?? end;
   return { from: started - start, ms: span.end?.data.ms ?? Math.max(0, end - started) };
+}
+
+/** Says for whom a call waited during a pause. */
+function pausedText(pause: Pause | undefined): string {
+  if (pause === undefined) return 'waiting: endpoint paused';
+  return `waiting: ${pause.endpoint} paused${pause.by === undefined ? '' : ` by ${pause.by}`}`;
 }
