@@ -187,7 +187,7 @@ const FAULTS: Readonly<Record<string, (batch: string) => Promise<() => RegExp | 
     model.release();
     await server.api.setEndpoint({ endpoint: model.url, state: 'serving', version: 2 });
     return () =>
-      /^model paused for version 2 of its weights: \d+ calls waited, .* at most; \d+ requests? aborted and made again$/;
+      /^model http\S+ paused by \S.* for version 2 of its weights: \d+ calls waited, .* at most; \d+ requests? aborted .*$/;
   },
   'server killed': async (batch) => {
     const held = model.hold(CALLS / 2);
