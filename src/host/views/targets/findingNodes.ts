@@ -48,7 +48,8 @@ function checksNode(target: string, read: TargetFindings): TargetNode {
       context: 'checks',
       ariaLabel: `Checks, ${parts.join(', ')}`,
     },
-    children: findingNodes(target, read),
+    // VS Code cannot move an item below another one, so they are others than those that need action.
+    children: findingNodes(target, read, 'checks/'),
   };
 }
 
@@ -63,10 +64,10 @@ function readingNode(target: string): TargetNode {
   });
 }
 
-/** Returns an item per finding, with its hint as the only child. */
-export function findingNodes(target: string, { findings, at }: TargetFindings): TargetNode[] {
+/** Returns an item per finding, with its hint as the only child. `place`: the item that they are below. */
+export function findingNodes(target: string, { findings, at }: TargetFindings, place = ''): TargetNode[] {
   return findings.map(({ name, state, text, hint }): TargetNode => {
-    const id = `target/${target}/${name}`;
+    const id = `target/${target}/${place}${name}`;
     const label = LABELS[name] ?? `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
     const visibleHint = state === 'ok' ? undefined : hint;
     return {
