@@ -12,7 +12,7 @@ import { Workbench } from './workbench.ts';
  * Known console errors: four files that only code-server's own front end serves, and messages about accounts, about the
  * key that its front end would provide for stored secrets, about its own extensions, and about slow machines. The last
  * two are of `assertIsDefined` in VS Code's page around a webview, whose frame was closed before it was loaded; and of a
- * tree that is refreshed while VS Code still expands an item of its previous content.
+ * tree that is refreshed while VS Code still works on an item of its previous content.
  */
 const KNOWN = new RegExp(
   [
@@ -23,7 +23,7 @@ const KNOWN = new RegExp(
     String.raw`Blocked script execution in .*webview.browser.pre.index\.html`,
     String.raw`A bad HTTP response code \(404\) was received when fetching the script`,
     'Error: Found unexpected null( |$)',
-    String.raw`TreeError \[rollout\.\w+\] Data tree node not found: [^]*\.expand \(`,
+    String.raw`TreeError \[rollout\.\w+\] Data tree node not found: [^]*\.(expand|getParentElement) \(`,
   ].join('|'),
 );
 const OUT = path.join(root, 'test', '.out', 'e2e');
