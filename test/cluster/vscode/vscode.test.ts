@@ -151,7 +151,7 @@ describe('a cluster in VS Code', { timeout: 10 * 60_000 }, () => {
       .filter({ hasText: /in use/ })
       .first()
       .waitFor({ timeout: PATIENCE_MS });
-    await story.picture('cluster-launch', { width: 1010, height: 328 });
+    await story.picture('cluster-launch', { width: 1010, height: 560 });
     await workbench.picks
       .filter({ hasText: /in use/ })
       .first()
