@@ -14,6 +14,7 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { Configuration, KubeConfig, RequestContext, ResponseContext } from '@kubernetes/client-node';
+import { sleep } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
 import { proxyFor, trustedContext, trustSystemAfter, trustsSystem } from '../../net/outbound.ts';
 import { ProxyHttpAgent, ProxyHttpsAgent } from '../../net/proxyAgent.ts';
@@ -52,6 +53,10 @@ export interface UserCredential {
   readonly impersonates: string | undefined;
 }
 
+const TOO_MANY_REQUESTS = 429;
+/** How often a request that the API server puts off is sent again, and the longest wait before each. */
+const MAX_AGAIN = 5;
+const MAX_AGAIN_MS = 2_000;
 const REQUEST_MS = 30_000;
 /** API servers close idle connections after 90 s. */
 const KEEP_ALIVE = { keepAlive: true, timeout: 30_000 } as const;
@@ -191,11 +196,21 @@ export class Connection {
     }
   }
 
-  /** Sends a request. If the API server rejects the credentials, reloads them and sends it again. */
+  /**
+   * Sends a request. If the API server rejects the credentials, reloads them and sends it again; if it asks for that,
+   * after the time that it says, as kubectl does.
+   */
   async #open(method: string, url: URL, options: RequestOptions & RequestContent): Promise<OpenResponse> {
     const trusted = trustsSystem();
     try {
-      const answer = await this.#retryReused(method, url, options);
+      let answer = await this.#retryReused(method, url, options);
+      for (let again = 0; answer.status === TOO_MANY_REQUESTS && again < MAX_AGAIN; again++) {
+        const seconds = Number(answer.body.headers['retry-after'] ?? Number.NaN);
+        if (Number.isNaN(seconds)) break;
+        answer.body.resume();
+        await sleep(Math.min(seconds * 1_000, MAX_AGAIN_MS), options.signal);
+        answer = await this.#retryReused(method, url, options);
+      }
       if (answer.status !== 401) return answer;
       answer.body.resume();
       await this.#reload();

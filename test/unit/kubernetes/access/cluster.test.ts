@@ -266,3 +266,19 @@ test('a log is empty if the container has not written anything, and absent if it
   assert.equal(await cluster.log('empty', { container: 'worker' }), '');
   assert.equal(await cluster.log('pending', { container: 'worker' }), undefined);
 });
+
+test('a request that the API server puts off is sent again after the time that it says, a few times', async () => {
+  const later = { status: 429, body: { kind: 'Status', message: 'storage is (re)initializing' } };
+  let refusals = 2;
+  await using api = await startKubeApi(() => {
+    if (refusals-- > 0) return { ...later, headers: { 'retry-after': '0' } };
+    return { body: map('m') };
+  });
+  const cluster = await opened(api);
+  assert.equal((await cluster.get('ConfigMap', 'm'))?.metadata.name, 'm');
+  assert.equal(api.requests.length, 3);
+  refusals = Number.POSITIVE_INFINITY;
+  assert.match((await thrown(cluster.get('ConfigMap', 'm'))).message, /429/);
+  assert.equal(api.requests.length, 3 + 6);
+  cluster.close();
+});
