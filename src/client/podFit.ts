@@ -2,9 +2,9 @@
 import { bytes } from '../common/units.ts';
 import type { SubmittedPods } from '../config/submission.ts';
 import { toolResources, workerResources } from '../executor/kubernetes/podResources.ts';
-import { byteQuantity } from '../executor/kubernetes/scratch.ts';
 import { podSizing, type SizedBatch } from '../executor/kubernetes/sizing.ts';
 import type { Node } from '../kubernetes/access/objects.ts';
+import { parseQuantity } from '../kubernetes/quantity.ts';
 
 /** By resource: the most that one node has for pods. */
 export type LargestAmounts = Readonly<Record<string, number>>;
@@ -26,7 +26,7 @@ export function largestAmounts(
   const largest: Record<string, number> = {};
   for (const { status } of usable)
     for (const [resource, amount] of Object.entries(status?.allocatable ?? {}))
-      largest[resource] = Math.max(largest[resource] ?? 0, byteQuantity(amount) ?? 0);
+      largest[resource] = Math.max(largest[resource] ?? 0, parseQuantity(amount) ?? 0);
   return largest;
 }
 
@@ -48,7 +48,7 @@ export function podShortage(
   // A limit without a request is one.
   for (const { requests, limits } of [toolResources(pods, slots), workerResources(pods, slots)])
     for (const [resource, amount] of Object.entries({ ...limits, ...requests }))
-      needed[resource] = (needed[resource] ?? 0) + (byteQuantity(amount) ?? 0);
+      needed[resource] = (needed[resource] ?? 0) + (parseQuantity(amount) ?? 0);
   for (const [resource, amount] of Object.entries(needed)) {
     const most = largest[resource] ?? (resource.includes('/') ? 0 : Infinity);
     if (amount <= most) continue;

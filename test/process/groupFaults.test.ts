@@ -187,7 +187,10 @@ const FAULTS: Readonly<Record<string, (batch: string) => Promise<() => RegExp | 
     model.release();
     await server.api.setEndpoint({ endpoint: model.url, state: 'serving', version: 2 });
     return () =>
-      /^model http\S+ paused by \S.* for version 2 of its weights: \d+ calls waited, .* at most; \d+ requests? aborted .*$/;
+      new RegExp(
+        String.raw`^model http\S+ paused by \S.* for version 2 of its weights: \d+ calls waited, .* at most; ` +
+          String.raw`\d+ requests? aborted and made again$`,
+      );
   },
   'server killed': async (batch) => {
     const held = model.hold(CALLS / 2);

@@ -2,9 +2,10 @@
  * What may open connections. Everything that leaves the machine goes through `src/net`, which knows proxies and
  * authorities, so other files need a reason.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
+import { sourceFiles } from './sourceFiles.ts';
 
 /** Files and folders that open connections themselves, and why. */
 const ALLOWED: Readonly<Record<string, string>> = {
@@ -43,7 +44,7 @@ const GLOBALS: ReadonlySet<string> = new Set(['fetch', 'WebSocket', 'EventSource
 export function strayConnections(root: string, allowed: Readonly<Record<string, string>> = ALLOWED): string[] {
   const needed = new Set<string>();
   const stray: string[] = [];
-  for (const file of sources(path.join(root, 'src'))) {
+  for (const file of sourceFiles(path.join(root, 'src'))) {
     const place = path.relative(root, file).split(path.sep).join('/');
     for (const { line, what } of connectionsIn(file)) {
       const exception = Object.keys(allowed).find(
@@ -173,14 +174,5 @@ function declares(scope: ts.Node, name: string): boolean {
       (namedBindings !== undefined &&
         (ts.isNamespaceImport(namedBindings) ? [namedBindings] : namedBindings.elements).some(isNamed))
     );
-  });
-}
-
-function sources(folder: string): string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    const full = path.join(folder, entry.name);
-    if (entry.isDirectory()) return sources(full);
-    return /(?<!\.d)\.tsx?$/.test(entry.name) ? [full] : [];
   });
 }

@@ -2,9 +2,10 @@
  * The import rules: which room may import which at run time. Type-only imports are exempt, and so are `main.ts` files,
  * which compose the rooms.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
+import { sourceFiles } from './sourceFiles.ts';
 
 interface Room {
   /** Rooms that it may import, in addition to itself. */
@@ -83,7 +84,7 @@ const NODE_MODULE = /^node:/;
 /** Returns every violation below `root/src` and `root/webview`, as `file:line: text`. */
 export function brokenImports(root: string): string[] {
   const broken: string[] = [];
-  for (const file of [...sources(path.join(root, 'src')), ...sources(path.join(root, WEBVIEW))]) {
+  for (const file of [...sourceFiles(path.join(root, 'src')), ...sourceFiles(path.join(root, WEBVIEW))]) {
     const relativePath = path.relative(root, file).split(path.sep).join('/');
     const roomName = roomOf(root, file);
     const room = ROOMS[roomName];
@@ -135,15 +136,6 @@ interface RuntimeImport {
   readonly line: number;
   /** Whether it exports again all that the other file exports. */
   readonly isBarrel: boolean;
-}
-
-function sources(folder: string): string[] {
-  if (!existsSync(folder)) return [];
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    const full = path.join(folder, entry.name);
-    if (entry.isDirectory()) return sources(full);
-    return /(?<!\.d)\.tsx?$/.test(entry.name) ? [full] : [];
-  });
 }
 
 function runtimeImports(file: string): RuntimeImport[] {

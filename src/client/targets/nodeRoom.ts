@@ -1,9 +1,10 @@
 /** Checks before a launch on a cluster that a node can run its pods, and hold the files that its tasks attach. */
 import { StudioError } from '../../common/errors.ts';
 import type { Submission } from '../../config/submission.ts';
-import { byteQuantity, requireRoom, sureBytes } from '../../executor/kubernetes/scratch.ts';
+import { requireRoom, sureBytes } from '../../executor/kubernetes/scratch.ts';
 import { podSizing } from '../../executor/kubernetes/sizing.ts';
 import type { Node } from '../../kubernetes/access/objects.ts';
+import { parseQuantity } from '../../kubernetes/quantity.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 import { largestAmounts, podShortage, saysResources } from '../podFit.ts';
 import { clusterRef, type Target } from './target.ts';
@@ -51,7 +52,7 @@ export function largestDisk(
   const sizes = nodes
     .filter(({ spec }) => spec?.unschedulable !== true)
     .filter(({ metadata }) => Object.entries(nodeSelector).every(([key, value]) => metadata.labels?.[key] === value))
-    .flatMap(({ status }) => byteQuantity(status?.allocatable?.['ephemeral-storage'] ?? '') ?? []);
+    .flatMap(({ status }) => parseQuantity(status?.allocatable?.['ephemeral-storage'] ?? '') ?? []);
   if (sizes.length === 0) return undefined;
   return {
     text: 'the largest node that they may use has',

@@ -6,6 +6,7 @@ import { StudioError } from '../../common/errors.ts';
 import { bytes } from '../../common/units.ts';
 import { diskNeeds } from '../../config/needs.ts';
 import type { Submission } from '../../config/submission.ts';
+import { parseQuantity } from '../../kubernetes/quantity.ts';
 import type { Attached } from '../executor.ts';
 
 /** MiB for the pod, and for each of its concurrent rollouts. */
@@ -80,7 +81,7 @@ export function requireRoom(
 /** Returns the limit that a batch or its installation sets. */
 export function ownLimit(limits: Readonly<Record<string, string>> | undefined): Parameters<typeof requireRoom>[3] {
   const limit = limits?.['ephemeral-storage'];
-  const size = limit === undefined ? undefined : byteQuantity(limit);
+  const size = limit === undefined ? undefined : parseQuantity(limit);
   return size === undefined
     ? undefined
     : {
@@ -88,16 +89,4 @@ export function ownLimit(limits: Readonly<Record<string, string>> | undefined): 
         bytes: size,
         remedy: 'Raise `pods.limits.ephemeral-storage`',
       };
-}
-
-const UNITS: Readonly<Record<string, number>> = {
-  ...{ '': 1, m: 0.001, k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15 },
-  ...{ Ki: 1024, Mi: MIB, Gi: 1024 * MIB, Ti: 1024 ** 2 * MIB, Pi: 1024 ** 3 * MIB },
-};
-
-/** Parses a quantity of bytes of Kubernetes: `10Gi`, `500M`, `1e9`. Undefined if it is none. */
-export function byteQuantity(text: string): number | undefined {
-  const match = /^(\d+(?:\.\d+)?(?:[eE]\d+)?)([a-zA-Z]{0,2})$/.exec(text);
-  const unit = UNITS[match?.[2] ?? ''];
-  return match === null || unit === undefined ? undefined : Number(match[1]) * unit;
 }

@@ -10,9 +10,9 @@ import { Workbench } from './workbench.ts';
 
 /**
  * Known console errors: four files that only code-server's own front end serves, and messages about accounts, about the
- * key that its front end would provide for stored secrets, about its own extensions, and about slow machines. The last
- * two are of `assertIsDefined` in VS Code's page around a webview, whose frame was closed before it was loaded; and of a
- * tree that is refreshed while VS Code still works on an item of its previous content.
+ * key that its front end would provide for stored secrets, about its own extensions, and about slow machines. One is of
+ * `assertIsDefined` in VS Code's page around a webview, whose frame was closed before it was loaded. The last one is of
+ * the workbench, which still draws or expands an item of a tree that was refreshed in the meantime.
  */
 const KNOWN = new RegExp(
   [

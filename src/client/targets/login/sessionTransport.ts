@@ -2,10 +2,8 @@
 import type { Transport } from '../../../protocol/transport.ts';
 
 interface SessionPorts {
-  /** Whether the session has ended, such as while the machine slept. */
-  readonly hasEnded: () => boolean;
-  /** Whether there is a session, which could be renewed. */
-  readonly hasSession: () => boolean;
+  /** When the session ends; undefined without one that could be renewed. */
+  readonly until: () => number | undefined;
   /** Gets a session if there is none. */
   readonly reach: (signal: AbortSignal | undefined) => Promise<void>;
   readonly forget: () => void;
@@ -17,10 +15,11 @@ export function sessionTransport(plain: Required<Transport>, ports: SessionPorts
     signal: AbortSignal | undefined,
     once: () => Promise<T>,
   ): Promise<T> => {
-    if (ports.hasEnded()) await ports.reach(signal);
+    // It may have ended while the machine slept.
+    if ((ports.until() ?? Infinity) <= Date.now()) await ports.reach(signal);
     const reply = await once();
     // The store, and so its key, may be another one.
-    if (reply.status !== 401 || !ports.hasSession()) return reply;
+    if (reply.status !== 401 || ports.until() === undefined) return reply;
     ports.forget();
     await ports.reach(signal);
     return once();

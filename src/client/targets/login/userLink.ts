@@ -1,5 +1,4 @@
 /** Keeps access to a server at a URL as a user of its cluster: a session, which is renewed before it ends. */
-import { abortable } from '../../../common/abort.ts';
 import { StudioError } from '../../../common/errors.ts';
 import { Cluster } from '../../../kubernetes/access/cluster.ts';
 import type { ServerAddress, Transport } from '../../../protocol/transport.ts';
@@ -7,12 +6,9 @@ import { nodeTransport } from '../../nodeTransport.ts';
 import { retryTransport } from '../../retryTransport.ts';
 import { askServer } from '../askServer.ts';
 import type { UserTarget } from '../target.ts';
+import { isFresh, Reaching } from './reaching.ts';
 import { sessionTransport } from './sessionTransport.ts';
 import { logInAt, type UrlPlace } from './urlLogin.ts';
-
-/** A session is renewed when less than this is left of it. */
-const RENEW_MS = 10 * 60_000;
-const RETRY_MS = 30_000;
 
 interface Session {
   readonly full: string;
@@ -24,11 +20,9 @@ export class UserLink {
   readonly #name: string;
   readonly #target: UserTarget;
   readonly #place: UrlPlace;
-  readonly #end = new AbortController();
-  #reaching: Promise<void> | undefined;
+  readonly #reaching = new Reaching((signal) => this.#reach(signal));
   #cluster: Cluster | undefined;
   #session: Session | undefined;
-  #renewal: NodeJS.Timeout | undefined;
 
   /** `ca`: the content of the target's file, if it has one. */
   constructor(name: string, target: UserTarget, ca: string | undefined) {
@@ -44,8 +38,7 @@ export class UserLink {
   transport(): Required<Transport> {
     const plain = retryTransport(nodeTransport(() => this.address('full')));
     return sessionTransport(plain, {
-      hasEnded: () => this.#session !== undefined && this.#session.until <= Date.now(),
-      hasSession: () => this.#session !== undefined,
+      until: () => this.#session?.until,
       reach: (signal) => this.reach(signal),
       forget: () => {
         this.#session = undefined;
@@ -54,16 +47,12 @@ export class UserLink {
   }
 
   /** Ensures that there is a session and that the server responds. Concurrent calls share one check. */
-  reach(signal: AbortSignal = this.#end.signal): Promise<void> {
-    this.#reaching ??= this.#reach(this.#end.signal).finally(() => {
-      this.#reaching = undefined;
-    });
-    return abortable(this.#reaching, signal);
+  reach(signal?: AbortSignal): Promise<void> {
+    return this.#reaching.reach(signal);
   }
 
   close(): void {
-    clearTimeout(this.#renewal);
-    this.#end.abort();
+    this.#reaching.close();
     this.#cluster?.close();
   }
 
@@ -90,23 +79,17 @@ export class UserLink {
 
   async #authorize(signal: AbortSignal): Promise<void> {
     const until = this.#session?.until ?? 0;
-    if (until > Date.now() + RENEW_MS) return;
+    if (isFresh(until)) return;
     const { context, kubeconfig } = this.#target;
     try {
       this.#cluster ??= await Cluster.open({ context, ...(kubeconfig === undefined ? {} : { kubeconfig }) });
       const { token, read_token: read, expires_in_ms: ms } = await logInAt(this.#place, this.#cluster, signal);
       this.#session = { full: token, read, until: Date.now() + ms };
-      this.#renewLater(ms - RENEW_MS);
+      this.#reaching.renew(ms);
     } catch (error) {
       // While the cluster or its plug-in does not answer, the session goes on.
       if (signal.aborted || !StudioError.is(error) || until <= Date.now()) throw error;
-      this.#renewLater(RETRY_MS);
+      this.#reaching.retry();
     }
-  }
-
-  #renewLater(ms: number): void {
-    clearTimeout(this.#renewal);
-    this.#renewal = setTimeout(() => void this.reach().catch(() => this.#renewLater(RETRY_MS)), ms);
-    this.#renewal.unref();
   }
 }

@@ -1,8 +1,8 @@
 /** Builds a model that vLLM serves next to the server: one pod per replica, each found by the headless Service. */
 
 import type { Placement } from '../../../config/schema/placement.ts';
-import { parseSize } from '../../../config/schema/retentionFile.ts';
 import type { KubeObject } from '../../access/objects.ts';
+import { parseQuantity } from '../../quantity.ts';
 import { CONTAINER_SECURITY, POD_SECURITY } from '../../security/podSecurity.ts';
 import { object, type Place } from '../manifests/object.ts';
 import { disruptionBudget, folderOwner, placed, pullSecrets, secretEnv } from '../manifests/pods.ts';
@@ -135,7 +135,7 @@ function sharedMemory({ gpus, sharedMemory: own }: VllmOptions): string {
 
 /** Weights pass through memory on their way to the GPUs, and each GPU has a process of its own. */
 function memory(options: VllmOptions): string {
-  const mib = 16 * 1024 * options.gpus + Math.ceil((parseSize(sharedMemory(options)) ?? 0) / 2 ** 20);
+  const mib = 16 * 1024 * options.gpus + Math.ceil((parseQuantity(sharedMemory(options)) ?? 0) / 2 ** 20);
   return mib % 1024 === 0 ? `${mib / 1024}Gi` : `${mib}Mi`;
 }
 
