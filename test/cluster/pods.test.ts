@@ -92,9 +92,10 @@ describe('pods of a batch', { timeout: 20 * 60_000 }, () => {
     // As people look at them, with the rights of the server's own account. It must not end meanwhile.
     assert.equal((await bench.rollout('pause', batch)).code, 0);
     const listed = JSON.parse((await bench.rollout('pods', batch, '--json')).stdout) as PodList;
-    const [running] = listed.pods.filter(({ state }) => state === 'running');
+    // Another pod may have started since, and has nothing to run while its batch is paused.
+    const running = listed.pods.find(({ state, rollouts }) => state === 'running' && rollouts.length > 0);
     assert.ok(running !== undefined, JSON.stringify(listed));
-    assert.ok(running.ready && running.node !== undefined && running.rollouts.length > 0, JSON.stringify(running));
+    assert.ok(running.ready && running.node !== undefined, JSON.stringify(running));
     assert.deepEqual(
       running.containers.map(({ name }) => name),
       ['worker', 'tools', 'prepare'],

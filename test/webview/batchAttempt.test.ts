@@ -62,7 +62,7 @@ describe('an attempt on the batch page', { timeout: 300_000 }, () => {
       const card = await cardOf(page, '#cell-0-3');
       const text = await card.innerText();
       for (const part of [
-        /attempt 3 of 8\s+reward 0\.0/,
+        /attempt 3 of 8\s+reward\s+0\.0/,
         /Member 1000 asks to renew missing copy\./,
         /Cause\s+loans: row not renewed/,
         /5 steps\s+6\.4 s\s+7\.9k tokens\s+.*step 3/,
