@@ -16,13 +16,23 @@ import { Story } from './support/story.ts';
 
 const PATIENCE_MS = 120_000;
 const ALL = SAMPLE_TASKS * SAMPLE_ATTEMPTS;
+/** Its cluster need not exist: to be asked how to log in, a user only needs a context. */
+const KUBECONFIG = `apiVersion: v1
+kind: Config
+current-context: research
+contexts: [{ name: research, context: { cluster: campus, user: me } }]
+clusters: [{ name: campus, cluster: { server: 'https://127.0.0.1:1' } }]
+users: [{ name: me, user: { token: mine } }]
+`;
 
 describe('during a batch', { timeout: 900_000 }, () => {
   // About 400 model calls, four at a time: long enough for everything that happens here.
   const folder = sampleFolder('latency_ms=500&slots=4');
   let batch = '';
   let proxy: TlsProxy | undefined;
-  const story = new Story('survive', folder);
+  const kubeconfig = path.join(folder, 'kubeconfig.yaml');
+  writeFileSync(kubeconfig, KUBECONFIG);
+  const story = new Story('survive', folder, { env: { KUBECONFIG: kubeconfig } });
   after(() => proxy?.[Symbol.asyncDispose]());
 
   /** Launches the sample's batch from the palette: with three answers, or like the last time. */
@@ -171,6 +181,17 @@ describe('during a batch', { timeout: 900_000 }, () => {
     await workbench.pick('Choose a CA File…');
     await answerFile(workbench, /[\\/]/, authority);
     await step('3/4');
+    await workbench.picks.filter({ hasText: 'Token…' }).first().waitFor({ timeout: PATIENCE_MS });
+    await story.picture('address-login');
+    await workbench.pick(/As the user of research/);
+    await step('4/4');
+    await workbench.back();
+    await step('3/4');
+    await workbench.pick('Token…');
+    await workbench.page
+      .getByText(/Token of the server/)
+      .first()
+      .waitFor({ timeout: PATIENCE_MS });
     await workbench.answer('nonsense');
     await workbench.page
       .getByText(/rejected the token/)

@@ -85,6 +85,11 @@ export class Workbench {
     ).click();
   }
 
+  /** Returns to the previous question. */
+  async back(): Promise<void> {
+    await this.page.locator(QUICK_INPUT).getByRole('button', { name: 'Back' }).click();
+  }
+
   /** Picks the first row with each text, in one quick pick after the other. They may take `patienceMs` to come. */
   async pickEach(texts: readonly (string | RegExp)[], patienceMs: number): Promise<void> {
     for (const text of texts) await this.picks.filter({ hasText: text }).first().click({ timeout: patienceMs });
