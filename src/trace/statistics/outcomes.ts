@@ -35,7 +35,7 @@ export interface Attempt {
   readonly predictions: PredictedTools | undefined;
   /** How its calls ended; undefined for an attempt that was cancelled or lost. */
   readonly calls: CalledTools | undefined;
-  /** Duration; undefined if the rollout has not ended or did not record it. */
+  /** Duration; undefined if it was not recorded, and for an attempt that is open, or was cancelled or lost. */
   readonly ms: number | undefined;
 }
 
@@ -90,7 +90,7 @@ export function attemptOf(row: RolloutRow): Attempt {
     rates: counts ? progress.rates : undefined,
     predictions: counts ? progress.predictions : undefined,
     calls: counts ? progress.calls : undefined,
-    ms: row.state === 'ended' ? progress.ms : undefined,
+    ms: counts && row.state === 'ended' ? progress.ms : undefined,
   };
 }
 

@@ -1,6 +1,6 @@
 /** How fast a batch is: ended rollouts per hour. The same figure in the pages, the command line, and reports. */
 import { each, type Piecewise } from '../../common/piecewise.ts';
-import { countNameOf } from '../outcome.ts';
+import { type CountName, countNameOf } from '../outcome.ts';
 import type { RolloutRow } from '../summary.ts';
 
 /** The times of rollouts, in wall time. */
@@ -8,12 +8,14 @@ export interface RolloutTimes {
   readonly starts: readonly number[];
   /** Infinity for rollouts that have not ended. */
   readonly stops: readonly number[];
-  /** The stops that are throughput: without attempts lost to infrastructure. */
+  /** The stops that are throughput: without attempts that were cancelled or lost to infrastructure. */
   readonly ends: readonly number[];
   /** The first start; Infinity without any. */
   readonly first: number;
 }
 
+/** Counts of rollouts that produced nothing, or not yet. */
+const UNFINISHED: ReadonlySet<CountName> = new Set(['queued', 'running', 'held', 'cancelled', 'infrastructure']);
 const HOUR_MS = 3_600_000;
 /** The longest range that a page shows of a running batch, and the shortest. */
 const MAX_SPAN_MS = HOUR_MS;
@@ -33,7 +35,7 @@ export function* timesOf(rows: Iterable<RolloutRow>): Piecewise<RolloutTimes> {
     if (start === undefined || (state === 'ended' && end === undefined)) return;
     starts.push(start);
     stops.push(state === 'ended' ? (end ?? Infinity) : Infinity);
-    if (end !== undefined && state === 'ended' && countNameOf(row) !== 'infrastructure') ends.push(end);
+    if (end !== undefined && !UNFINISHED.has(countNameOf(row))) ends.push(end);
     if (start < first) first = start;
   });
   return { starts, stops, ends, first };

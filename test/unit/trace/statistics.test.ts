@@ -267,6 +267,14 @@ describe('report', () => {
     assert.equal(result.duplicates, 1);
   });
 
+  it('takes no times of attempts that were cancelled or lost', () => {
+    const unsettled = (attempt: number, status: 'cancelled' | 'infrastructure') =>
+      row('a', attempt, { status, ms: 9000 }, { settles: false });
+    const rows = [unsettled(1, 'cancelled'), unsettled(2, 'infrastructure')];
+    assert.equal(createReport({ rows }).ms, null);
+    assert.equal(createReport({ rows: [...rows, row('a', 3, { ...PASS, ms: 100 })] }).ms?.max, 100);
+  });
+
   it('is the same for the same rows in any order', () => {
     const random = new Random(3);
     const rows = rowsOf(

@@ -99,10 +99,11 @@ suite('the speed of a batch', () => {
     }
   });
 
-  test('does not count attempts that were lost to infrastructure', () => {
-    const lost = (started_at: number, ended_at: number): RolloutRow =>
-      aRow({ state: 'ended', settles: false, progress: { started_at, ended_at, status: 'infrastructure' } });
-    const rows = [ended(HOUR, HOUR + 1000), lost(HOUR, HOUR + 2000), lost(HOUR + 1000, HOUR + 4000)];
+  test('does not count attempts that were lost to infrastructure, or cancelled', () => {
+    const unsettled = (status: 'infrastructure' | 'cancelled') => (started_at: number, ended_at: number) =>
+      aRow({ state: 'ended', settles: false, progress: { started_at, ended_at, status } });
+    const [lost, cancelled] = [unsettled('infrastructure'), unsettled('cancelled')];
+    const rows = [ended(HOUR, HOUR + 1000), lost(HOUR, HOUR + 2000), cancelled(HOUR + 1000, HOUR + 4000)];
     for (const at of ['ended', HOUR + 4000] as const) {
       const flow = finish(flowOf(rows, at));
       assert.equal(flow?.perHour, HOUR / 4000);
