@@ -52,7 +52,7 @@ function recount(store: string, batch: string): { counts: Counts; perHour: numbe
     held: 0,
     queued: 0,
   };
-  const times: { from: number; to: number; lost: boolean }[] = [];
+  const times: { from: number; to: number; settles: boolean }[] = [];
   for (const { state, newest, settles, progress } of rows as ((typeof rows)[number] & Record<string, unknown>)[]) {
     if (newest !== 1) continue;
     const name = STATES[Number(state)] ?? '';
@@ -61,13 +61,12 @@ function recount(store: string, batch: string): { counts: Counts; perHour: numbe
       counts[progress.reward == null ? 'unscored' : progress.passed === true ? 'passed' : 'failed'] += 1;
     else counts[progress.status === 'infrastructure' ? 'infrastructure' : 'cancelled'] += 1;
     if (name !== 'ended' || progress.started_at === undefined || progress.ended_at === undefined) continue;
-    const lost = settles !== 1 && progress.status === 'infrastructure';
-    times.push({ from: progress.started_at, to: progress.ended_at, lost });
+    times.push({ from: progress.started_at, to: progress.ended_at, settles: settles === 1 });
   }
   const ran = Math.max(...times.map(({ to }) => to)) - Math.min(...times.map(({ from }) => from));
   return {
     counts,
-    perHour: (times.filter(({ lost }) => !lost).length * 3_600_000) / ran,
+    perHour: (times.filter((time) => time.settles).length * 3_600_000) / ran,
     steps: rows.reduce((sum, { progress }) => sum + progress.steps, 0),
     tries: rows.length,
   };
