@@ -287,7 +287,13 @@ export class Api {
   }
 
   gc(
-    options: { older_than_ms?: number; batches?: readonly string[]; rules?: boolean; dry_run: boolean },
+    options: {
+      older_than_ms?: number;
+      batches?: readonly string[];
+      rules?: boolean;
+      trim?: boolean;
+      dry_run: boolean;
+    },
     signal?: AbortSignal,
   ): Promise<GcResult> {
     return this.#json('POST', '/v1/gc', gcResult, options, signal);
@@ -401,10 +407,14 @@ async function* only(bytes: Promise<Uint8Array>): AsyncGenerator<Uint8Array> {
 
 export const gcResult = z.object({
   batches: z.array(z.string()),
+  /** Batches whose trajectories were dropped. Servers of earlier versions drop none. */
+  trimmed: z.array(z.string()).default([]),
   kept: z.array(z.object({ batch: z.string(), why: z.string() })),
   blobs: z.number(),
   bytes: z.number(),
-  /** By which rule of the server each batch goes, and how many bytes it has. */
-  why: z.array(z.object({ batch: z.string(), why: z.string(), bytes: z.number() })).optional(),
+  /** By which rule of the server each batch is removed or trimmed, and how many bytes that frees. */
+  why: z
+    .array(z.object({ batch: z.string(), why: z.string(), bytes: z.number(), trim: z.boolean().optional() }))
+    .optional(),
 });
 export type GcResult = z.infer<typeof gcResult>;
