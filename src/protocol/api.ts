@@ -45,6 +45,7 @@ import {
 import { type PodList, type PodLogOptions, podList } from './pods.ts';
 import { type BatchHours, batchHours, type SharesReply, sharesReply } from './shares.ts';
 import type { BlobBytes, ByteRange, Transport, WireReply, WireRequest, WireStream } from './transport.ts';
+import type { Trimmed } from './trimmed.ts';
 import type { Lineage } from './worker.ts';
 
 export interface RolloutInfo {
@@ -52,6 +53,8 @@ export interface RolloutInfo {
   readonly lineage: Lineage;
   readonly task: TaskRecord;
   readonly submission: string;
+  /** Of a batch that was trimmed: the events that are left, such as its scores and its end. */
+  readonly trimmed?: (Trimmed & { readonly events: readonly TraceEvent[] }) | undefined;
 }
 
 const anyResponse = z.unknown();

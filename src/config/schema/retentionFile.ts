@@ -1,6 +1,6 @@
 /** The file of `--retention`: which ended batches a server removes by itself, and of which it drops the trajectories. */
 import { z } from 'zod';
-import { duration, expects, fault, flag, text } from './values.ts';
+import { duration, expects, fault, flag, parseDuration, text } from './values.ts';
 
 const FACTORS: Readonly<Record<string, number>> = {
   '': 1,
@@ -34,16 +34,22 @@ const conditions = {
   stopped: flag.optional().describe('Whether it ended early: canceled, or by a stop rule.'),
 };
 
-const keep = z
-  .union([z.literal('forever'), duration('180d')], expects('forever, or a duration: 180d, 12h', '180d'))
-  .optional();
+const FOREVER_OR_DURATION = expects('forever, or a duration: 180d, 12h', '180d');
+
+const keep = z.union([z.number(), z.string()], FOREVER_OR_DURATION).transform((value, context) => {
+  if (value === 'forever') return value;
+  const seconds = parseDuration(value);
+  if (seconds !== undefined && seconds > 0) return seconds;
+  context.addIssue({ code: 'custom', message: FOREVER_OR_DURATION.error });
+  return z.NEVER;
+});
 
 const rule = z
   .strictObject({
     ...conditions,
-    keep: keep.describe(
-      'How long to keep what fits after its end; it is removed then. `forever`: whatever follows, and whatever the size.',
-    ),
+    keep: keep
+      .optional()
+      .describe('How long to keep what fits after its end; then it is removed. `forever`: whatever its age and size.'),
     keep_trajectories: duration('30d')
       .optional()
       .describe(

@@ -62,7 +62,7 @@ export function trimmingTests(subject: Subject): void {
     it('drops trajectories and what only they name, and keeps the results', async () => {
       const store = await subject.fresh();
       const [submission, extra, file, prompt, shared] = await Promise.all(
-        ['submission', 'extra', 'file', 'prompt', 'shared'].map((name) => put(store, `${name} ${newId('x')}`)),
+        ['submission', 'extra', 'file', 'prompt', 'shared'].map((name) => put(store, `${name} ${newId('c')}`)),
       );
       const other = await openBatch(store, 1, { blobs: [shared!] });
       const spec = newBatch({ attempts: 1, submission: submission!, blobs: [extra!] });
@@ -77,8 +77,8 @@ export function trimmingTests(subject: Subject): void {
       await store.append({
         ...{ rollout, epoch, from: 1 },
         events: [
-          event(1, 'log', { stream: 'out', text: blob(prompt!) as never }),
-          event(2, 'log', { stream: 'out', text: blob(shared!) as never }),
+          event(1, 'log', { stream: 'out', text: blob(prompt!) }),
+          event(2, 'log', { stream: 'out', text: blob(shared!) }),
           event(3, 'log', { stream: 'out', text: 'x"kind":"score"' }),
         ],
       });
@@ -188,7 +188,10 @@ export function trimmingTests(subject: Subject): void {
       );
       for (const lease of await store!.lease(running.session, 40)) await finish(store!, running.batch, lease);
       const results = await trims;
-      assert.deepEqual(results.flatMap(({ trimmed }) => trimmed), [batch]);
+      assert.deepEqual(
+        results.flatMap(({ trimmed }) => trimmed),
+        [batch],
+      );
       assert.equal((await store!.batch(running.batch))!.row.counts.passed, 40);
       assert.deepEqual(
         await rowsOf(store!, batch),

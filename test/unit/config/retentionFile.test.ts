@@ -41,21 +41,21 @@ describe('the file of --retention', () => {
   it('says what is wrong, and where', async () => {
     for (const [text, expected] of [
       ['version: 1\nrules:\n  - { age: soon, delete: true }\n', /retention\.yaml:3:12: .*duration/],
-      ['version: 1\nrules:\n  - { age: 3d }\n', /retention\.yaml:3:.*needs `keep`, `keep_trajectories`, or `delete: true`/],
-      ['version: 1\nrules:\n  - { delete: true }\n', /retention\.yaml:3:.*remove every batch as soon as it ends/],
-      ['version: 1\nrules:\n  - { keep: 0 }\n', /retention\.yaml:3:13: .*duration/],
-      ['version: 1\nrules:\n  - { keep: 30d, keep_trajectories: soon }\n', /retention\.yaml:3:37: .*duration/],
       [
-        'version: 1\nrules:\n  - { keep: always }\n',
-        /retention\.yaml:3:\d+: .*forever, or a duration: 180d, 12h/,
+        'version: 1\nrules:\n  - { age: 3d }\n',
+        /retention\.yaml:3:.*needs `keep`, `keep_trajectories`, or `delete: true`/,
       ],
+      ['version: 1\nrules:\n  - { delete: true }\n', /retention\.yaml:3:.*remove every batch as soon as it ends/],
+      ['version: 1\nrules:\n  - { keep: 0 }\n', /retention\.yaml:3:13: .*forever, or a duration/],
+      ['version: 1\nrules:\n  - { keep: 30d, keep_trajectories: soon }\n', /retention\.yaml:3:37: .*duration/],
+      ['version: 1\nrules:\n  - { keep: always }\n', /retention\.yaml:3:\d+: .*forever, or a duration: 180d, 12h/],
       [
         'version: 1\nrules:\n  - { keep: 30d, keep_trajectories: 60d }\n',
-        /retention\.yaml:3:18: .*at most as long as their batch.*shorter than `keep`/s,
+        /retention\.yaml:3:37: .*at most as long as their batch.*shorter than `keep`/s,
       ],
       [
         'version: 1\nrules:\n  - { age: 90d, keep_trajectories: 30d }\n',
-        /retention\.yaml:3:7: .*counts from the end of a batch.*Remove `age`/s,
+        /retention\.yaml:3:12: .*counts from the end of a batch.*Remove `age`/s,
       ],
       [
         'version: 1\nrules:\n  - { age: 90d, delete: true, keep_trajectories: 30d }\n',
