@@ -364,10 +364,7 @@ describe('backup, restore, and copy', { timeout: 300_000 }, () => {
         [batch, 'done'],
       ].slice(0, entries.length),
     );
-    const running = await source.submit(
-      plainSubmission({ attempts: 1 }),
-      [{ id: 't', question: 'q', meta: {} }],
-    );
+    const running = await source.submit(plainSubmission({ attempts: 1 }), [{ id: 't', question: 'q', meta: {} }]);
     const refused = await bare.run(['copy', running, '--to', 'lab', '--store', store.folder], { env });
     assert.equal(refused.code, 2);
     assert.match(refused.stderr, /has not ended, so it cannot be copied\. Wait until it ends, or stop it/);
