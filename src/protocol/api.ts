@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { StudioError } from '../common/errors.ts';
+import type { Trimmed } from '../common/trimmed.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
@@ -45,7 +46,6 @@ import {
 import { type PodList, type PodLogOptions, podList } from './pods.ts';
 import { type BatchHours, batchHours, type SharesReply, sharesReply } from './shares.ts';
 import type { BlobBytes, ByteRange, Transport, WireReply, WireRequest, WireStream } from './transport.ts';
-import type { Trimmed } from './trimmed.ts';
 import type { Lineage } from './worker.ts';
 
 export interface RolloutInfo {

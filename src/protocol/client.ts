@@ -13,7 +13,6 @@ import { groupSettings } from './groups.ts';
 import { lineage } from './lineage.ts';
 import { readOldHint } from './oldHint.ts';
 import { taskRecord } from './task.ts';
-import { trimmed } from './trimmed.ts';
 
 const int = z.number().int();
 
@@ -169,6 +168,9 @@ export const importRollouts = z.object({
 export const shared = z.union([z.literal('everyone'), z.array(z.string().min(1).max(500)).max(1000)]);
 
 export const batchState = z.enum(['open', 'running', 'paused', 'ended']);
+
+/** When the trajectories of a batch were dropped, and why: see `Trimmed`. */
+const trimmed = z.object({ at: int, rule: z.string().optional(), by: z.string().optional() });
 
 export const batchRow = z.object({
   batch: z.string(),

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { bytesOfBase64 } from '../common/base64.ts';
 import { StudioError } from '../common/errors.ts';
+import { trimmedError } from '../common/trimmed.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { type RolloutRow, rolloutRow } from '../trace/summary.ts';
 import { type BatchRow, batchRow, type ClientFrame, clientFrame, type ServerToClient, serverInfo } from './client.ts';
@@ -14,7 +15,6 @@ import { pagePlace } from './page.ts';
 import { taskRecord } from './task.ts';
 import { taskExcerpt } from './taskExcerpt.ts';
 import type { Transport, WireReply } from './transport.ts';
-import { trimmedError } from './trimmed.ts';
 import { PROTOCOL } from './version.ts';
 
 /** ID of the element with the data. Its attribute `data-encoding` is `gzip` (in base64) or missing (JSON). */

@@ -1,6 +1,6 @@
 /** Reads streams. For a fork, the shared events are read first, from the streams of its ancestors. */
 import { StudioError } from '../common/errors.ts';
-import { TRIMMED_HINT } from '../protocol/trimmed.ts';
+import { TRIMMED_HINT } from '../common/trimmed.ts';
 import type { Lineage } from '../protocol/worker.ts';
 import type { Store } from '../store/store.ts';
 

@@ -5,11 +5,11 @@
  * database fails (nothing was changed then), `not_found`, and `conflict` for an illegal transition.
  */
 import type { Json } from '../common/json.ts';
+import type { TrimReason } from '../common/trimmed.ts';
 import type { RetentionFile } from '../config/schema/retentionFile.ts';
 import type { ForkEdit } from '../config/submission.ts';
 import type { BatchPage, BatchRow, CreateBatch, RolloutPage } from '../protocol/client.ts';
 import type { GroupSampling, GroupSettings } from '../protocol/groups.ts';
-import type { TrimReason } from '../protocol/trimmed.ts';
 import type { Lineage } from '../protocol/worker.ts';
 import type { EventData, EventKind, RolloutEndStatus, TraceEvent } from '../trace/schema.ts';
 import type { TaskRate } from '../trace/selection/curriculum.ts';

@@ -1,8 +1,8 @@
 /** The user's actions on the batch page. Failures are shown as a notice. */
 import { errorText } from '../../src/common/errors.ts';
+import { trimmedText } from '../../src/common/trimmed.ts';
 import type { BatchRow } from '../../src/protocol/client.ts';
 import type { PageAction, PageVerb } from '../../src/protocol/page.ts';
-import { trimmedText } from '../../src/protocol/trimmed.ts';
 import { say } from '../components/notices/notice.tsx';
 import { refusalOf } from '../data/refusals.ts';
 import type { Host } from '../host/host.ts';

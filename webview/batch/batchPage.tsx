@@ -3,9 +3,9 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { z } from 'zod';
 import { nounFor } from '../../src/common/text.ts';
+import { TRIMMED_HINT } from '../../src/common/trimmed.ts';
 import { count } from '../../src/common/units.ts';
 import type { PagePlace, PageVerb } from '../../src/protocol/page.ts';
-import { TRIMMED_HINT } from '../../src/protocol/trimmed.ts';
 import { announce } from '../components/notices/announcer.tsx';
 import { Banner } from '../components/notices/banner.tsx';
 import { Elsewhere } from '../components/notices/serverNotices.tsx';

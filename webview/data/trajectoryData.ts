@@ -2,11 +2,11 @@
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import { newId } from '../../src/common/ids.ts';
+import type { Trimmed } from '../../src/common/trimmed.ts';
 import type { RolloutInfo } from '../../src/protocol/api.ts';
 import type { BatchRow } from '../../src/protocol/client.ts';
 import type { Extent } from '../../src/protocol/findStep.ts';
 import { follow } from '../../src/protocol/follow.ts';
-import type { Trimmed } from '../../src/protocol/trimmed.ts';
 import { TrajectoryModel } from '../../src/trace/model.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';

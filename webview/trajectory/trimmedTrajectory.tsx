@@ -1,5 +1,5 @@
 /** Takes the place of the steps of a trajectory that was trimmed: what happened to it, and the results, which stay. */
-import { TRIMMED_HINT, type Trimmed, trimmedText } from '../../src/protocol/trimmed.ts';
+import { TRIMMED_HINT, type Trimmed, trimmedText } from '../../src/common/trimmed.ts';
 import { checksOf } from '../../src/trace/checkRows.ts';
 import { EmptyState } from '../components/notices/emptyState.tsx';
 import { AnswerTab, ChecksSection, ScoreSection } from './detail/score/scoreTabs.tsx';

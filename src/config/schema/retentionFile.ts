@@ -1,4 +1,4 @@
-/** The file of `--retention`: which ended batches a server removes by itself, and of which it drops the trajectories. */
+/** The file of `--retention`: which ended batches a server removes or trims by itself. */
 import { z } from 'zod';
 import { duration, expects, fault, flag, parseDuration, text } from './values.ts';
 

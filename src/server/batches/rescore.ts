@@ -5,8 +5,8 @@
 import type { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { plural } from '../../common/text.ts';
+import { trimmedError } from '../../common/trimmed.ts';
 import type { CommandReply, rescoreArgs } from '../../protocol/commands.ts';
-import { trimmedError } from '../../protocol/trimmed.ts';
 import type { BatchRecord, RescoredTask } from '../../store/store.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import type { Services } from '../services.ts';

@@ -1,4 +1,4 @@
-import { trimmedError } from '../../protocol/trimmed.ts';
+import { trimmedError } from '../../common/trimmed.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import type { Services } from '../services.ts';
 

@@ -5,8 +5,8 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorText, StudioError } from '../../common/errors.ts';
+import { trimmedError } from '../../common/trimmed.ts';
 import { MAX_WAIT_SECONDS } from '../../protocol/groups.ts';
-import { trimmedError } from '../../protocol/trimmed.ts';
 import type { FinishedGroupRecord } from '../../store/groupStore.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import { ESTIMATORS, type Estimator } from '../../trace/groups/advantages.ts';

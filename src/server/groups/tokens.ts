@@ -1,6 +1,6 @@
 /** `GET /v1/batches/<id>/tokens`: the token records of a batch in pages. */
 import { StudioError } from '../../common/errors.ts';
-import { trimmedError } from '../../protocol/trimmed.ts';
+import { trimmedError } from '../../common/trimmed.ts';
 import type { RolloutRecord } from '../../store/store.ts';
 import type { AnyEvent } from '../../trace/model.ts';
 import type { TraceEvent } from '../../trace/schema.ts';

@@ -1,6 +1,6 @@
 import { StudioError } from '../../common/errors.ts';
+import type { Trimmed } from '../../common/trimmed.ts';
 import type { BatchRow } from '../../protocol/client.ts';
-import type { Trimmed } from '../../protocol/trimmed.ts';
 import { COUNT_NAMES, type CountName } from '../../trace/outcome.ts';
 import type { Shared } from '../accessStore.ts';
 import { int, intOr, quote, stored, text, textOr, unquote } from '../sql/row.ts';

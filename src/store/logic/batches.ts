@@ -1,6 +1,6 @@
 import { StudioError } from '../../common/errors.ts';
 import { canonicalJson, type Json } from '../../common/json.ts';
-import { type Trimmed, trimmedError } from '../../protocol/trimmed.ts';
+import { type Trimmed, trimmedError } from '../../common/trimmed.ts';
 import { int, quote, stored, text, unquote } from '../sql/row.ts';
 import { BATCH, CLAIM, LINEAGE } from '../sql/schema.ts';
 import type { Reader, Transaction } from '../sql/sql.ts';
@@ -61,8 +61,8 @@ async function addParents(tx: Transaction, batch: Batch): Promise<void> {
   for (const name of new Set([parent.rollout, ...parent.lineage.map(({ rollout }) => rollout)])) {
     // Locked, so that `gc` cannot remove it at the same time.
     const row = await tx.get(
-      'SELECT b.id AS id, b.name AS name, b.trimmed AS trimmed FROM batch b WHERE b.gone = 0 AND b.id = (SELECT batch FROM rollout WHERE name = ' +
-        `?)${tx.dialect.forUpdate}`,
+      'SELECT b.id AS id, b.name AS name, b.trimmed AS trimmed FROM batch b ' +
+        `WHERE b.gone = 0 AND b.id = (SELECT batch FROM rollout WHERE name = ?)${tx.dialect.forUpdate}`,
       name,
     );
     if (row === undefined)

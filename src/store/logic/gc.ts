@@ -1,5 +1,5 @@
 import { StudioError } from '../../common/errors.ts';
-import type { TrimReason } from '../../protocol/trimmed.ts';
+import type { TrimReason } from '../../common/trimmed.ts';
 import { ABANDONED_MS, forgetCopy, incompleteCopies } from '../archive/copyIn.ts';
 import type { CollectableBlobs } from '../blobs/content.ts';
 import { int, intOr, text } from '../sql/row.ts';

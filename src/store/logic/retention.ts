@@ -164,7 +164,7 @@ function freed({ remove, trim, size }: Candidate): number {
   return remove !== undefined ? size.all : trim === undefined ? 0 : size.trajectories;
 }
 
-/** A batch stays while one that reads its events stays, and is listed as its parent while one that was trimmed stays. */
+/** A batch stays while one that reads its events stays, and is listed while one that was trimmed names it. */
 async function keepParents(sql: Sql, candidates: readonly Candidate[]): Promise<void> {
   const going = new Map(candidates.map((candidate) => [candidate.batch.id, candidate]));
   const forks = await sql.read((db) =>

@@ -3,7 +3,7 @@
  * the stream of the batch itself, and a few events of each rollout, so that results stay whole.
  */
 import { setImmediate as turn } from 'node:timers/promises';
-import type { TrimReason } from '../../protocol/trimmed.ts';
+import type { TrimReason } from '../../common/trimmed.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import { blobsOfTask, type TaskRecord } from '../../trace/task.ts';
 import { int, stored, text } from '../sql/row.ts';
@@ -38,7 +38,8 @@ export async function markTrimmed(
   reason: TrimReason,
 ): Promise<boolean> {
   const row = await tx.get(
-    `SELECT id FROM batch WHERE id = ? AND gone = 0 AND ended_at IS NOT NULL AND trimmed IS NULL${tx.dialect.forUpdate}`,
+    'SELECT id FROM batch WHERE id = ? AND gone = 0 AND ended_at IS NOT NULL AND trimmed IS NULL' +
+      tx.dialect.forUpdate,
     id,
   );
   if (row === undefined) return false;

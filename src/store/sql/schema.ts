@@ -3,8 +3,8 @@
  *
  * Internal IDs are integers; the external IDs of batches, rollouts, sessions, and commands are in the columns `name`.
  * `event.stream` is the ID of a rollout, or minus the ID of a batch. One row of `event` holds the events `seq`..`last`
- * as JSON texts, one per line: in `body` while the stream grows, compressed in `packed` after it has ended. Of a rollout
- * whose batch was trimmed, only some events are left.
+ * as JSON texts, one per line: in `body` while the stream grows, compressed in `packed` after it has ended. Only some
+ * events are left of a rollout whose batch was trimmed.
  */
 import type { Table } from './sql.ts';
 

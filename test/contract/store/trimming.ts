@@ -154,7 +154,7 @@ export function trimmingTests(subject: Subject): void {
       await assert.rejects(store.retry(lost.batch), isGone);
     });
 
-    it('keeps a batch while one that is not trimmed reads it, and lists it while one that is trimmed names it', async () => {
+    it('keeps a batch while a whole one reads it, and lists it while a trimmed one names it', async () => {
       const store = await subject.fresh();
       const parent = await ended(store, 1);
       const lineage = [{ rollout: parent.rollouts[0]!, to: 2 }];

@@ -1,8 +1,9 @@
 /** The batch page in all its states. */
+
+import type { Trimmed } from '../../../src/common/trimmed.ts';
 import type { You } from '../../../src/protocol/access.ts';
 import type { PageAction, ServerState } from '../../../src/protocol/page.ts';
 import type { WaitingBatch } from '../../../src/protocol/shares.ts';
-import type { Trimmed } from '../../../src/protocol/trimmed.ts';
 import { BatchPage } from '../../batch/batchPage.tsx';
 import type { Group, Sort } from '../../batch/model/arrange.ts';
 import { COLUMNS_KEY, type ColumnChoice } from '../../batch/model/columns.ts';

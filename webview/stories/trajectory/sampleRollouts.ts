@@ -1,9 +1,9 @@
 /** Sample rollouts for stories, each with something that a page must be able to show. */
 import type { Json, JsonObject } from '../../../src/common/json.ts';
+import type { Trimmed } from '../../../src/common/trimmed.ts';
 import type { You } from '../../../src/protocol/access.ts';
 import type { EditorBreakpoint } from '../../../src/protocol/page.ts';
 import type { WindowPrediction } from '../../../src/protocol/predictedCall.ts';
-import type { Trimmed } from '../../../src/protocol/trimmed.ts';
 import { advanceProgress } from '../../../src/trace/progress.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { EMPTY_PROGRESS, type Progress, type RolloutRow } from '../../../src/trace/summary.ts';

@@ -1,8 +1,8 @@
 /** The user's debug actions on a trajectory page: breakpoints, edits, forks, and resuming. */
 import { Emitter, type Listen } from '../../../src/common/emitter.ts';
 import { errorText } from '../../../src/common/errors.ts';
+import { trimmedText } from '../../../src/common/trimmed.ts';
 import type { PageAction, PageVerb } from '../../../src/protocol/page.ts';
-import { trimmedText } from '../../../src/protocol/trimmed.ts';
 import { say } from '../../components/notices/notice.tsx';
 import { refusalOf } from '../../data/refusals.ts';
 import type { TrajectoryData } from '../../data/trajectoryData.ts';

@@ -2,11 +2,11 @@
 
 import { ownerText } from '../../../common/ownerText.ts';
 import { nounFor, plural } from '../../../common/text.ts';
+import { trimmedText } from '../../../common/trimmed.ts';
 import { compact, duration } from '../../../common/units.ts';
 import { ordinal, waitingText } from '../../../common/waitingText.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
 import type { WaitingBatch } from '../../../protocol/shares.ts';
-import { trimmedText } from '../../../protocol/trimmed.ts';
 import { causeOf } from '../../../trace/cause.ts';
 import { heldText, holdOf } from '../../../trace/holder.ts';
 import { attemptCount, attemptsText, outcomeOf } from '../../../trace/outcome.ts';

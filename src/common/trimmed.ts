@@ -1,18 +1,17 @@
 /** Batches whose trajectories were dropped to save space. Their results stay. */
-import { z } from 'zod';
-import { StudioError } from '../common/errors.ts';
+import { StudioError } from './errors.ts';
 
 /** Why the trajectories of a batch were dropped. Neither: somebody with a client token asked for it. */
-export const trimReason = z.object({
+export interface TrimReason {
   /** The retention rule of the server, as it is listed. */
-  rule: z.string().optional(),
+  readonly rule?: string | undefined;
   /** The user who asked for it. */
-  by: z.string().optional(),
-});
-export type TrimReason = z.infer<typeof trimReason>;
+  readonly by?: string | undefined;
+}
 
-export const trimmed = trimReason.extend({ at: z.number().int() });
-export type Trimmed = z.infer<typeof trimmed>;
+export interface Trimmed extends TrimReason {
+  readonly at: number;
+}
 
 /** Returns what happened to the trajectories of a batch, as a sentence: `Trajectories were trimmed on Nov 2 by ada.` */
 export function trimmedText({ at, ...reason }: Trimmed, now = Date.now()): string {
