@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { StudioError } from '../common/errors.ts';
+import type { Trimmed } from '../common/trimmed.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
@@ -52,6 +53,8 @@ export interface RolloutInfo {
   readonly lineage: Lineage;
   readonly task: TaskRecord;
   readonly submission: string;
+  /** Of a batch that was trimmed: the events that are left, such as its scores and its end. */
+  readonly trimmed?: (Trimmed & { readonly events: readonly TraceEvent[] }) | undefined;
 }
 
 const anyResponse = z.unknown();
@@ -287,7 +290,13 @@ export class Api {
   }
 
   gc(
-    options: { older_than_ms?: number; batches?: readonly string[]; rules?: boolean; dry_run: boolean },
+    options: {
+      older_than_ms?: number;
+      batches?: readonly string[];
+      rules?: boolean;
+      trim?: boolean;
+      dry_run: boolean;
+    },
     signal?: AbortSignal,
   ): Promise<GcResult> {
     return this.#json('POST', '/v1/gc', gcResult, options, signal);
@@ -401,10 +410,14 @@ async function* only(bytes: Promise<Uint8Array>): AsyncGenerator<Uint8Array> {
 
 export const gcResult = z.object({
   batches: z.array(z.string()),
+  /** Batches whose trajectories were dropped. Servers of earlier versions drop none. */
+  trimmed: z.array(z.string()).default([]),
   kept: z.array(z.object({ batch: z.string(), why: z.string() })),
   blobs: z.number(),
   bytes: z.number(),
-  /** By which rule of the server each batch goes, and how many bytes it has. */
-  why: z.array(z.object({ batch: z.string(), why: z.string(), bytes: z.number() })).optional(),
+  /** By which rule of the server each batch is removed or trimmed, and how many bytes that frees. */
+  why: z
+    .array(z.object({ batch: z.string(), why: z.string(), bytes: z.number(), trim: z.boolean().optional() }))
+    .optional(),
 });
 export type GcResult = z.infer<typeof gcResult>;

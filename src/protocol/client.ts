@@ -169,6 +169,9 @@ export const shared = z.union([z.literal('everyone'), z.array(z.string().min(1).
 
 export const batchState = z.enum(['open', 'running', 'paused', 'ended']);
 
+/** When the trajectories of a batch were dropped, and why: see `Trimmed`. */
+const trimmed = z.object({ at: int, rule: z.string().optional(), by: z.string().optional() });
+
 export const batchRow = z.object({
   batch: z.string(),
   name: z.string(),
@@ -230,6 +233,8 @@ export const batchRow = z.object({
   by: z.string().optional(),
   shared: shared.optional(),
   reason: z.string().optional(),
+  /** When its trajectories were dropped, and why. Its results stay. */
+  trimmed: trimmed.optional(),
   /** Cursor of the summary rows. */
   rev: int,
   /** Last seq of the batch stream. */
@@ -249,7 +254,14 @@ export type RolloutPage = z.infer<typeof rolloutPage>;
 /** `GET /v1/batches/<id>/tasks?after=<index>&limit=<n>[&excerpt=<characters>]`. */
 export const taskPage = z.object({ tasks: z.array(taskRecord), next: int.optional() });
 /** `GET /v1/rollouts/<id>`. */
-export const rolloutInfo = z.object({ row: rolloutRow, lineage, task: taskRecord, submission: z.string() });
+export const rolloutInfo = z.object({
+  row: rolloutRow,
+  lineage,
+  task: taskRecord,
+  submission: z.string(),
+  /** Of a batch that was trimmed: the events that are left, such as its scores and its end. */
+  trimmed: trimmed.extend({ events: z.array(z.unknown()) as unknown as z.ZodType<TraceEvent[]> }).optional(),
+});
 /** Most blobs of one `texts` request. */
 export const MAX_BLOB_TEXTS = 1000;
 /** `POST /v1/blobs/texts`. */
@@ -299,6 +311,8 @@ export const gcBody = z.object({
   batches: z.array(z.string()).max(10_000).optional(),
   /** By the rules of the server, if it has some. */
   rules: z.boolean().optional(),
+  /** Drops their trajectories and keeps their results, instead of removing them. */
+  trim: z.boolean().optional(),
   dry_run: z.boolean(),
 });
 

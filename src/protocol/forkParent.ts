@@ -66,7 +66,7 @@ async function siblingsOf(
   rows: readonly RolloutRow[],
   signal: AbortSignal | undefined,
 ): Promise<RolloutRow[] | undefined> {
-  if (rows.length > MAX_READ) return undefined;
+  if (rows.length > MAX_READ || rows.some(({ trimmed }) => trimmed === true)) return undefined;
   const prefix = await actions(api, parent, signal, { until: seq });
   const siblings: RolloutRow[] = [];
   for (const row of rows) {

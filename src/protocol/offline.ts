@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { bytesOfBase64 } from '../common/base64.ts';
 import { StudioError } from '../common/errors.ts';
+import { trimmedError } from '../common/trimmed.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { type RolloutRow, rolloutRow } from '../trace/summary.ts';
 import { type BatchRow, batchRow, type ClientFrame, clientFrame, type ServerToClient, serverInfo } from './client.ts';
@@ -162,11 +163,14 @@ function newestTries(rows: readonly RolloutRow[]): RolloutRow[] {
 
 function infoOf(data: OfflineData, id: string): unknown {
   const row = rowOf(data, id);
-  const { submission } = batchOf(data, row.batch);
+  const { submission, trimmed } = batchOf(data, row.batch);
   const task = data.tasks[row.batch]?.find((candidate) => candidate.id === row.task);
   if (task === undefined)
     throw new StudioError('not_found', `The saved page does not contain the task of rollout ${id}.`);
-  return { row, lineage: data.lineages[row.batch] ?? [], task, submission };
+  return {
+    ...{ row, lineage: data.lineages[row.batch] ?? [], task, submission },
+    ...(trimmed === undefined ? {} : { trimmed: { ...trimmed, events: data.streams[id] ?? [] } }),
+  };
 }
 
 function rowOf(data: OfflineData, id: string): RolloutRow {
@@ -178,6 +182,9 @@ function rowOf(data: OfflineData, id: string): RolloutRow {
 }
 
 function streamOf(data: OfflineData, id: string): readonly TraceEvent[] {
+  for (const { batch, trimmed } of data.batches)
+    if (trimmed !== undefined && data.rollouts[batch]?.some(({ rollout }) => rollout === id) === true)
+      throw trimmedError(batch, trimmed);
   const events = Object.hasOwn(data.streams, id) ? data.streams[id] : undefined;
   if (events !== undefined) return events;
   throw new StudioError('gone', `The saved page does not contain the trajectory of ${id}.`, {

@@ -18,4 +18,4 @@ export function areCompatible(one: number, other: number): boolean {
 declare const __STORE_VERSION__: number | undefined;
 
 /** Version of the tables of a store. A store of a newer version is refused. */
-export const STORE_VERSION: number = typeof __STORE_VERSION__ === 'number' ? __STORE_VERSION__ : 14;
+export const STORE_VERSION: number = typeof __STORE_VERSION__ === 'number' ? __STORE_VERSION__ : 15;

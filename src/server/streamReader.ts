@@ -1,4 +1,6 @@
 /** Reads streams. For a fork, the shared events are read first, from the streams of its ancestors. */
+import { StudioError } from '../common/errors.ts';
+import { TRIMMED_HINT } from '../common/trimmed.ts';
 import type { Lineage } from '../protocol/worker.ts';
 import type { Store } from '../store/store.ts';
 
@@ -34,6 +36,8 @@ export class StreamReader {
     let chars = 0;
     for (const event of await this.#store.read(stream, after, maxBytes)) {
       if (event.seq > end) break;
+      if (event.seq !== last + 1)
+        throw new StudioError('gone', `The events of ${stream} after ${last} were dropped.`, { hint: TRIMMED_HINT });
       bodies.push(event.body);
       chars += event.body.length;
       last = event.seq;

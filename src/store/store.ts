@@ -5,6 +5,7 @@
  * database fails (nothing was changed then), `not_found`, and `conflict` for an illegal transition.
  */
 import type { Json } from '../common/json.ts';
+import type { TrimReason } from '../common/trimmed.ts';
 import type { RetentionFile } from '../config/schema/retentionFile.ts';
 import type { ForkEdit } from '../config/submission.ts';
 import type { BatchPage, BatchRow, CreateBatch, RolloutPage } from '../protocol/client.ts';
@@ -232,11 +233,15 @@ export interface Store extends GroupStore {
   /** Counts batches by state, and all settled attempts by outcome. */
   totals(): Promise<StoreTotals>;
   /**
-   * Returns which ended batches rules would remove, and why: never one that an active batch needs, or whose events a
-   * batch reads that stays. Oldest first.
+   * Returns which ended batches rules would remove or trim, and why: never one that an active batch needs, or whose
+   * events a batch reads that stays. Oldest first.
    */
   retention(rules: RetentionFile): Promise<RetentionPlan>;
-  /** Removes ended batches by age or ID (except those whose events an existing fork reads), then unreferenced blobs. */
+  /**
+   * Removes or trims ended batches by age or ID (except those whose events an existing fork reads), then unreferenced
+   * blobs. To trim a batch is to drop its trajectories for good, and to keep its results. Both go on where an earlier
+   * call was interrupted.
+   */
   gc(options: {
     olderThanMs?: number;
     batches?: readonly string[];
@@ -246,11 +251,30 @@ export interface Store extends GroupStore {
      * default.
      */
     blobGraceMs?: number;
-  }): Promise<{ batches: string[]; kept: { batch: string; why: string }[]; blobs: number; bytes: number }>;
+    /** Returns why a selected batch is trimmed. Default: all are removed. */
+    trim?: (batch: string) => TrimReason | undefined;
+  }): Promise<GcOutcome>;
+}
+
+export interface GcOutcome {
+  /** Those that were removed. */
+  readonly batches: string[];
+  readonly trimmed: string[];
+  readonly kept: { batch: string; why: string }[];
+  /** Removed ones. */
+  readonly blobs: number;
+  /** Of removed blobs, and of the events that were dropped from batches that stay. */
+  readonly bytes: number;
 }
 
 export interface RetentionPlan {
-  readonly batches: readonly { readonly batch: string; readonly why: string; readonly bytes: number }[];
+  /** `trim`: it is not removed, but only its trajectories. `bytes`: what that frees, about. */
+  readonly batches: readonly {
+    readonly batch: string;
+    readonly why: string;
+    readonly bytes: number;
+    readonly trim: boolean;
+  }[];
   /** Bytes of all batches. */
   readonly total: number;
 }

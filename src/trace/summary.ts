@@ -179,6 +179,8 @@ export const rolloutRow = z.object({
   /** In a batch that rescores another one: ID of the rollout that it scores again. */
   rescores: z.string().optional(),
   worker: z.string().optional(),
+  /** Its events were dropped to save space. What is in this row stays. */
+  trimmed: z.literal(true).optional(),
   progress,
   /** The batch's revision at which this row last changed: the cursor of batch subscriptions. */
   rev: z.number().int(),

@@ -15,6 +15,7 @@ import type { Store } from '../../src/store/store.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import {
   fillStore,
+  LARGE,
   plainRow,
   postgresTables,
   type RichStore,
@@ -329,6 +330,34 @@ describe('archives', { timeout: 5 * 60_000 }, () => {
         const left = await further.tables();
         assert.deepEqual([left['pod_use'], await further.store.usage.podTotals()], [[], []]);
       });
+
+  for (const [from, to] of [KINDS, KINDS.toReversed()] as [Kind, Kind][])
+    it(`have batches as they were trimmed, of a ${from} store in a ${to} store`, async () => {
+      const source = await filled(from);
+      const { ended, fork } = source.rich;
+      await source.store.gc({ batches: [ended, fork], trim: () => ({ rule: 'rule 1' }), dryRun: false });
+      const restored = await place(to);
+      await restore(restored.store, await backupOf(source.store));
+      const copied = await place(to);
+      for (const batch of [ended, fork]) await copy(source.store, copied.store, batch, Infinity, true);
+      for (const { store } of [restored, copied])
+        for (const batch of [ended, fork]) {
+          const { row } = (await store.batch(batch))!;
+          assert.equal(row.trimmed?.rule, 'rule 1');
+          assert.deepEqual(row, (await source.store.batch(batch))!.row);
+          const all = { limit: 100, all: true };
+          const { rollouts } = await source.store.rollouts(batch, all);
+          assert.deepEqual((await store.rollouts(batch, all)).rollouts, rollouts);
+          for (const { rollout } of rollouts) {
+            const events = await eventsOf(source.store, rollout);
+            assert.ok(events.length > 0 && events.every(({ kind }) => kind !== 'model.end'), rollout);
+            assert.deepEqual(await eventsOf(store, rollout), events);
+          }
+          assert.deepEqual((await store.gc({ batches: [batch], trim: () => ({}), dryRun: false })).trimmed, []);
+        }
+      const attached = await copied.store.blobs.has([shaOf(LARGE)]);
+      assert.equal(attached.size, 1, 'files of tasks are copied');
+    });
 
   it('of batches belong to who copies them', async () => {
     const source = await filled('sqlite');

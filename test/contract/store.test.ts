@@ -23,6 +23,7 @@ import { sessionTests } from './store/sessions.ts';
 import { settlingTests } from './store/settling.ts';
 import type { Subject } from './store/suite.ts';
 import { taskCountTests } from './store/taskCounts.ts';
+import { trimmingTests } from './store/trimming.ts';
 import { usageTests } from './store/usage.ts';
 
 /** Less than that of a file, so that a test that hangs is named. */
@@ -45,6 +46,7 @@ const SUITES = [
   accessTests,
   usageTests,
   retentionTests,
+  trimmingTests,
 ];
 
 describe('store contract: SQLite', { timeout: TIMEOUT_MS }, () => {

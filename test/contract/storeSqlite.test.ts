@@ -315,7 +315,7 @@ describe('SQLite store', () => {
     const delivered = ['filtered_groups', 'filtered_tokens', 'replayed_groups', 'replayed_rollouts', 'pending'];
     const repeated = ['repeated_groups', 'repeated_requests'];
     const band = ['outside', 'outside_attempts', 'moves'];
-    const own = ['owner', 'shared'];
+    const own = ['owner', 'shared', 'trimmed', 'trimming'];
     for (const column of [
       'side_input_tokens',
       'side_output_tokens',

@@ -3,19 +3,23 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { connect } from '../../src/client/connect.ts';
+import { StudioError } from '../../src/common/errors.ts';
 import { openStore } from '../../src/store/open.ts';
 import { Bench, end } from '../support/cli.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
-import { TestStore } from '../support/rolloutServer.ts';
-import { event, openBatch, wholeRollout } from '../support/trajectories.ts';
+import { plainSubmission, TestStore } from '../support/rolloutServer.ts';
+import { event, openBatch, shaOf, wholeRollout } from '../support/trajectories.ts';
 import { ADD, type Report, WorkspaceBench } from '../support/workspace.ts';
 
 /** Fills a folder with a store of about `megabytes` of content that cannot be compressed, and one ended batch. */
 async function largeStore(folder: string, megabytes: number): Promise<string> {
   const store = await openStore(folder);
-  const { batch, session } = await openBatch(store, 30, { attempts: 2 });
+  const submission = JSON.stringify(plainSubmission({ attempts: 2 }));
+  await store.blobs.put(shaOf(submission), Buffer.from(submission));
+  const { batch, session } = await openBatch(store, 30, { attempts: 2, submission: shaOf(submission) });
   const logs = Math.ceil((megabytes * 1e6) / 60 / 40_000);
   for (const lease of await store.lease(session, 60)) {
     const whole = wholeRollout(1, lease, batch);
@@ -241,6 +245,85 @@ describe('backup, restore, and copy', { timeout: 300_000 }, () => {
     assert.deepEqual([invalid.code, /retention\.yaml:2:9: /.test(invalid.stderr)], [2, true], invalid.stderr);
   });
 
+  it('trim batches by the rules of the server, also after it dies, and keep their results', async (cleanup) => {
+    await using store = new TestStore();
+    const batch = await largeStore(store.folder, 20);
+    const rules = bare.path('trim.yaml');
+    writeFileSync(rules, 'version: 1\nrules: [{ name: "night*", keep: forever, keep_trajectories: 1ms }]\n');
+    const where = ['--store', store.folder];
+    const serve = async () => {
+      const serving = bare.start(['serve', '--retention', rules, ...where]);
+      await once(serving.stdout!, 'data');
+      const { pid } = bare.serverFile(store.folder)!;
+      cleanup.after(() => end(pid));
+      return { serving, api: (await connect({ store: store.folder })).api };
+    };
+    type Trimmed = { batches: string[]; trimmed: string[]; bytes: number };
+    const results = async (): Promise<unknown[]> => [
+      await bare.json(['report', batch, ...where]),
+      (await bare.run(['export', batch, '--to', 'csv', ...where])).stdout,
+    ];
+    const first = await serve();
+    const before = await results();
+    const planned = await bare.json<Trimmed>(['gc', '--dry-run', ...where]);
+    assert.deepEqual([planned.batches, planned.trimmed], [[], [batch]]);
+    assert.ok(planned.bytes > 15_000_000, String(planned.bytes));
+    const [row] = (await first.api.rollouts(batch, { limit: 1 })).rollouts;
+    const interrupted = bare.start(['gc', ...where]);
+    const left = outputOf(interrupted);
+    const unfinished = (): number => {
+      using db = new DatabaseSync(`${store.folder}/store.db`, { readOnly: true });
+      return Number(db.prepare('SELECT count(*) AS n FROM batch WHERE trimming = 1').get()!['n']);
+    };
+    await until('the mark', async () => (await first.api.batch(batch)).trimmed !== undefined);
+    interrupted.kill('SIGKILL'); // else, it starts another server
+    process.kill(bare.serverFile(store.folder)!.pid, 'SIGKILL');
+    await Promise.all([left, once(first.serving, 'exit')]);
+    assert.equal(unfinished(), 1, 'it died in between');
+
+    const { serving, api } = await serve();
+    const done = await bare.json<Trimmed>(['gc', ...where]);
+    assert.deepEqual(done.trimmed, []);
+    assert.ok(done.bytes > 15_000_000 && done.bytes <= planned.bytes, `${done.bytes} of ${planned.bytes}`);
+    await until('the file is small', () => statSync(`${store.folder}/store.db`).size < 2_000_000);
+    assert.deepEqual(await results(), before, 'the report and the table are as they were');
+    assert.match((await bare.run(['batches', ...where])).stdout, /ended, trimmed/);
+
+    const why = new RegExp(`The trajectories of batch ${batch} were trimmed on .* by the retention rules \\(rule 1: `);
+    for (const words of [
+      ['show', row!.rollout],
+      ['fork', `${row!.rollout}:1`],
+    ]) {
+      const refused = await bare.run([...words, ...where]);
+      assert.deepEqual([refused.code, why.test(refused.stderr)], [2, true], refused.stderr);
+    }
+    await assert.rejects(api.events(row!.rollout), (error) => StudioError.is(error, 'gone') && why.test(error.message));
+    const info = await api.rollout(row!.rollout);
+    assert.deepEqual(
+      info.trimmed?.events.map(({ kind }) => kind),
+      ['rollout.start', 'rollout.end'],
+    );
+    const file = bare.path('rows.jsonl');
+    const exported = await bare.run(['export', batch, '--to', 'sft-openai', '--out', file, ...where]);
+    assert.match(exported.stderr, /60 attempts left out: their trajectories were trimmed\./);
+    const manifest = JSON.parse(readFileSync(bare.path('rows.manifest.json'), 'utf8')) as object;
+    assert.match(JSON.stringify(manifest), /"their trajectories were trimmed":60/);
+    const { entries } = await bare.json<{ entries: { what: string; batch?: string; detail?: string }[] }>([
+      'audit',
+      ...where,
+    ]);
+    assert.deepEqual(
+      entries.filter(({ what }) => what === 'trim').map(({ batch: of, detail }) => [of, detail]),
+      [[batch, 'rule 1: ended more than 1 ms ago, name night*']],
+    );
+    const named = await bare.run(['gc', batch, '--trim', ...where]);
+    assert.match(named.stdout, /^Trimmed 0 batches.*\nKept .*: its trajectories are trimmed already\n$/);
+    assert.match((await bare.run(['gc', '--trim', ...where])).stderr, /Name the batches to trim, or add --older-than/);
+    const ended = once(serving, 'exit');
+    serving.kill('SIGTERM');
+    await ended;
+  });
+
   it('copy batches to a target, once, also after an interruption', async () => {
     await using store = new TestStore();
     await using home = new TestStore();
@@ -281,10 +364,7 @@ describe('backup, restore, and copy', { timeout: 300_000 }, () => {
         [batch, 'done'],
       ].slice(0, entries.length),
     );
-    const running = await source.submit(
-      (await import('../support/rolloutServer.ts')).plainSubmission({ attempts: 1 }),
-      [{ id: 't', question: 'q', meta: {} }],
-    );
+    const running = await source.submit(plainSubmission({ attempts: 1 }), [{ id: 't', question: 'q', meta: {} }]);
     const refused = await bare.run(['copy', running, '--to', 'lab', '--store', store.folder], { env });
     assert.equal(refused.code, 2);
     assert.match(refused.stderr, /has not ended, so it cannot be copied\. Wait until it ends, or stop it/);

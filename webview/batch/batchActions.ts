@@ -1,5 +1,6 @@
 /** The user's actions on the batch page. Failures are shown as a notice. */
 import { errorText } from '../../src/common/errors.ts';
+import { trimmedText } from '../../src/common/trimmed.ts';
 import type { BatchRow } from '../../src/protocol/client.ts';
 import type { PageAction, PageVerb } from '../../src/protocol/page.ts';
 import { say } from '../components/notices/notice.tsx';
@@ -27,6 +28,8 @@ export interface BatchActions {
   /** Opens the form for a fork of an attempt: where it diverges if that is known, or else at its last step. */
   readonly fork: (cell: CellAt) => void;
   readonly canFork: (cell: CellAt) => boolean;
+  /** What happened to the trajectories if they were dropped: why nothing that needs them works. */
+  readonly trimmed: () => string | undefined;
   /** Compares this batch with another one. */
   readonly compareWith: (other: BatchRow) => void;
   /** Opens the page of how well the world predicts the recorded calls. */
@@ -70,6 +73,11 @@ export function batchActions(
     const reference = `${batch}/${view.taskName(index)}/${attempt}`;
     report(host.act({ do: 'copy', text: reference }), `Copied ${reference}`);
   };
+  /** Why what needs events does not work. */
+  const trimmed = (): string | undefined => {
+    const of = view.data.row?.trimmed;
+    return of === undefined ? undefined : trimmedText(of);
+  };
   const canFork = ({ index, attempt }: CellAt): boolean => {
     const state = view.row(index, attempt)?.state ?? 'queued';
     return (
@@ -77,6 +85,7 @@ export function batchActions(
       can.has('open') &&
       view.data.row?.imported === false &&
       state !== 'queued' &&
+      trimmed() === undefined &&
       refusalOf(view.data, 'launch', view.data.row) === undefined
     );
   };
@@ -92,13 +101,16 @@ export function batchActions(
     compare: ({ index, attempt }) => {
       const row = view.row(index, attempt);
       const rollout = row === undefined ? {} : { rollout: row.rollout };
-      if (can.has('open'))
+      const why = trimmed();
+      if (why !== undefined) say(why);
+      else if (can.has('open'))
         report(host.act({ do: 'open', place: { page: 'compare', batch, task: view.taskName(index), ...rollout } }));
     },
     fork: (cell) => {
       const row = view.row(cell.index, cell.attempt);
       if (row === undefined || row.state === 'queued') say('This attempt has not started yet.');
-      else if (!canFork(cell)) say(refusalOf(view.data, 'launch', view.data.row) ?? 'This attempt cannot be forked.');
+      else if (!canFork(cell))
+        say(trimmed() ?? refusalOf(view.data, 'launch', view.data.row) ?? 'This attempt cannot be forked.');
       else {
         const seq = divergenceOf(view.attemptRecords.get(row.rollout)?.reader);
         const at = seq === undefined ? {} : { seq };
@@ -106,6 +118,7 @@ export function batchActions(
       }
     },
     canFork,
+    trimmed,
     compareWith: (other) => {
       const later = other.created_at >= (view.data.row?.created_at ?? 0);
       report(

@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { z } from 'zod';
 import { nounFor } from '../../src/common/text.ts';
+import { TRIMMED_HINT } from '../../src/common/trimmed.ts';
 import { count } from '../../src/common/units.ts';
 import type { PagePlace, PageVerb } from '../../src/protocol/page.ts';
 import { announce } from '../components/notices/announcer.tsx';
@@ -72,6 +73,7 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
     !keys && !choosing,
   );
 
+  const trimmed = actions.trimmed();
   const wide = page >= 1180;
   const empty = emptyGrid(view, lost !== undefined);
   const grouped = view.groups.shown;
@@ -84,6 +86,7 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
     >
       <BatchHead view={view} actions={actions} page={page} onCompare={() => setChoosing(true)} />
       {lost !== undefined && <Banner kind="error" text={lost} />}
+      {trimmed !== undefined && <Banner kind="info" text={`${trimmed} ${TRIMMED_HINT}`} />}
       <Elsewhere host={host} />
       {grouped ? (
         <GroupTiles view={view} delivered={data.row?.delivered} />

@@ -2,6 +2,7 @@
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import { newId } from '../../src/common/ids.ts';
+import type { Trimmed } from '../../src/common/trimmed.ts';
 import type { RolloutInfo } from '../../src/protocol/api.ts';
 import type { BatchRow } from '../../src/protocol/client.ts';
 import type { Extent } from '../../src/protocol/findStep.ts';
@@ -60,6 +61,11 @@ export class TrajectoryData extends StreamData {
   /** seq of the last stored event that is known. `whole.last` grows up to it. */
   get last(): number {
     return Math.max(this.whole.last, this.info?.row.last ?? 0);
+  }
+
+  /** When and why its events were dropped. */
+  get trimmed(): Trimmed | undefined {
+    return this.info?.trimmed;
   }
 
   get ended(): boolean {
@@ -154,8 +160,20 @@ export class TrajectoryData extends StreamData {
           lost: (lost) => this.setLost(lost),
         },
         this.signal,
-      ),
+      ).catch((error: unknown) => this.#showKept(error)),
     );
+  }
+
+  /** Shows what is left of a trajectory that was trimmed: its scores, and its end. */
+  async #showKept(error: unknown): Promise<void> {
+    const kept = StudioError.is(error, 'gone') ? (await this.#infoRequest)?.trimmed : undefined;
+    if (kept === undefined) throw error;
+    const results = kept.events.filter(
+      ({ kind, span }) => (kind === 'score' && span === undefined) || kind === 'rollout.end',
+    );
+    // Nothing refers to their numbers any more.
+    this.whole.push(results.map((event, index) => readEvent({ ...event, seq: index + 1 })));
+    this.head();
   }
 
   async #addEvents(events: readonly TraceEvent[]): Promise<void> {
@@ -215,6 +233,7 @@ export class TrajectoryData extends StreamData {
     const end = this.whole.end?.data;
     if (
       this.loading !== 'head' ||
+      this.trimmed !== undefined ||
       end === undefined ||
       end.passed === true ||
       end.status === 'cancelled' ||

@@ -167,6 +167,7 @@ export class TrajectorySession implements TrajectoryView {
   }
 
   go(seq: number, check?: number): void {
+    if (this.data.trimmed !== undefined) return; // there is nothing to go to
     this.#opening = false;
     if (!this.has(seq)) {
       this.#seek({ seq, check });
@@ -235,6 +236,10 @@ export class TrajectorySession implements TrajectoryView {
 
   /** Opens this attempt next to the others of its task. */
   compare(): void {
+    if (this.debug.trimmed !== undefined) {
+      this.say(this.debug.trimmed);
+      return;
+    }
     const row = this.data.info?.row;
     if (row === undefined) return;
     const { batch, task, rollout } = row;
@@ -284,7 +289,11 @@ export class TrajectorySession implements TrajectoryView {
 
   /** Handles new events: goes to the pending target, follows the head, or selects the first row. */
   #advance(): void {
-    const { model } = this.data;
+    const { model, trimmed } = this.data;
+    if (trimmed !== undefined) {
+      this.#target = undefined;
+      return;
+    }
     if (this.#target !== undefined) {
       const { check } = this.#target;
       const to = placeIn(model, this.#target);

@@ -30,6 +30,7 @@ import { SearchBox } from './search/searchBox.tsx';
 import { TrajectorySession } from './session.ts';
 import { StepList } from './steps/stepList.tsx';
 import { TranscriptPage } from './transcript/transcriptPage.tsx';
+import { TrimmedTrajectory } from './trimmedTrajectory.tsx';
 import { SCORE_TABS, TABS } from './view.ts';
 import './page.css';
 
@@ -85,7 +86,7 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
     keys: () => setKeys(true),
     bookmark,
     note: () => {
-      if (!readOnly) setNote(true);
+      if (!readOnly && data.trimmed === undefined) setNote(true);
     },
     copy: () => copyMenu.current?.(),
     axis,
@@ -147,9 +148,11 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
       {hold !== undefined && <HeldBanner session={session} hold={hold} />}
       <Verdict session={session} />
       <ScorerVerdicts session={session} />
-      <TimeAxis session={session} control={axis} />
+      {data.trimmed === undefined && <TimeAxis session={session} control={axis} />}
       <div class="trajectory-body">
-        {session.reading ? (
+        {data.trimmed !== undefined ? (
+          <TrimmedTrajectory view={session} trimmed={data.trimmed} />
+        ) : session.reading ? (
           <div class="transcript-part">
             {boxes}
             <TranscriptPage session={session} />
@@ -183,7 +186,7 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
         <span>{footText(session)}</span>
         <span class="foot-reference mono">{referenceOf(session)}</span>
         <span class="grow" />
-        <FootKeys session={session} />
+        {data.trimmed === undefined && <FootKeys session={session} />}
       </footer>
       {keys && <KeysOverlay groups={TRAJECTORY_KEYS} onClose={() => setKeys(false)} />}
     </main>
@@ -242,6 +245,7 @@ function footText(session: TrajectorySession): string {
   const { data } = session;
   if (session.waitingFor !== undefined)
     return `Loading event ${count(session.waitingFor)}: ${count(data.whole.last)} of ${count(data.last)}`;
+  if (data.trimmed !== undefined) return 'Trimmed';
   if (data.loading === 'loading') return `${count(data.whole.last)} of ${count(data.last)} events loaded`;
   if (!data.ended) return session.following ? 'Live, following' : 'Live';
   return data.info?.row.state === 'ended' && data.batch?.imported === true ? 'Imported' : 'Recorded';

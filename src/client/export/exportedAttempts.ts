@@ -78,15 +78,19 @@ export class ExportedAttempts {
     }
   }
 
-  async #answer({ rollout, state, last }: RolloutRow): Promise<Json | undefined> {
-    if (state !== 'ended' || last === 0) return undefined;
-    const after = Math.max(0, last - TAIL);
-    const end =
-      endIn((await this.#api.events(rollout, { after }, this.#signal)).events) ?? (await this.#anyEnd(rollout));
+  async #answer(row: RolloutRow): Promise<Json | undefined> {
+    if (row.state !== 'ended' || row.last === 0) return undefined;
+    const end = await this.#end(row);
     if (end === undefined) return undefined;
     const read = ({ $blob }: { readonly $blob: string }): Promise<Uint8Array> => this.#api.getBlob($blob, this.#signal);
     const whole = await unspill(end, read);
     return whole.kind === 'rollout.end' ? whole.data.answer : undefined;
+  }
+
+  async #end({ rollout, last, trimmed }: RolloutRow): Promise<TraceEvent | undefined> {
+    if (trimmed === true) return endIn((await this.#api.rollout(rollout, this.#signal)).trimmed?.events ?? []);
+    const after = Math.max(0, last - TAIL);
+    return endIn((await this.#api.events(rollout, { after }, this.#signal)).events) ?? (await this.#anyEnd(rollout));
   }
 
   async #anyEnd(rollout: string): Promise<TraceEvent | undefined> {

@@ -102,7 +102,9 @@ export class Export {
       return new Export(api, { ...facts, groups: new Set(rows.map(groupOf)).size }, rows, leftOut, signal);
     const ended = rows.filter(({ state }) => state === 'ended');
     addTo(leftOut, LEFT_OUT_TEXT.running, rows.length - ended.length);
-    const plan = planAttempts(ended, nullReward);
+    const whole = ended.filter(({ trimmed }) => trimmed !== true);
+    addTo(leftOut, 'their trajectories were trimmed', ended.length - whole.length);
+    const plan = planAttempts(whole, nullReward);
     for (const [why, count] of Object.entries(plan.left_out)) addTo(leftOut, why, count);
     const picked = pickedAttempts(format, plan.attempts, (why, count = 1) => addTo(leftOut, why, count));
     return new Export(api, { ...facts, groups: plan.groups }, { format, attempts: picked }, leftOut, signal);

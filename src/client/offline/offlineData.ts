@@ -255,7 +255,7 @@ class SizeBudget {
   async stream(rollout: string): Promise<Record<string, TraceEvent[]> | undefined> {
     const events: TraceEvent[] = [];
     let size = 0;
-    for await (const page of this.#api.allEvents(rollout, this.#signal)) {
+    for await (const page of this.#pages(rollout)) {
       for (const event of page) {
         size += JSON.stringify(event).length;
         events.push(event);
@@ -267,6 +267,17 @@ class SizeBudget {
     for (const event of events) for (const sha of visibleBlobs(event)) shas.add(sha);
     await this.values(shas);
     return { [rollout]: events };
+  }
+
+  /** Yields all events, or those that are left of a trajectory that was trimmed. */
+  async *#pages(rollout: string): AsyncGenerator<readonly TraceEvent[]> {
+    try {
+      yield* this.#api.allEvents(rollout, this.#signal);
+    } catch (error) {
+      const kept = StudioError.is(error, 'gone') ? (await this.#api.rollout(rollout, this.#signal)).trimmed : undefined;
+      if (kept === undefined) throw error;
+      yield kept.events;
+    }
   }
 
   async values(shas: Iterable<string>): Promise<void> {

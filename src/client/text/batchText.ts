@@ -53,7 +53,7 @@ function batchLine(row: BatchRow): string[] {
     row.batch,
     row.name,
     moment(row.created_at),
-    `${row.state}${row.debug === true ? ', debug run' : ''}`,
+    `${row.state}${row.debug === true ? ', debug run' : ''}${row.trimmed === undefined ? '' : ', trimmed'}`,
     `${row.tasks} x ${attemptsText(row)}`,
     String(counts.passed),
     String(counts.failed),
@@ -75,6 +75,7 @@ export function batchHeading(batch: BatchRow, width: number, rate?: number): str
       : batch.reason === undefined || batch.reason === 'done'
         ? batch.state
         : `${batch.state}: ${batch.reason}`,
+    batch.trimmed === undefined ? '' : 'trajectories trimmed',
     `${plural(batch.tasks, 'task')} x ${attemptsText(batch)}`,
     `${settled}/${attemptCount(batch)} settled`,
     `${counts.passed} passed`,

@@ -1,6 +1,6 @@
-/** The file of `--retention`: which ended batches a server removes by itself. */
+/** The file of `--retention`: which ended batches a server removes or trims by itself. */
 import { z } from 'zod';
-import { duration, expects, fault, flag, text } from './values.ts';
+import { duration, expects, fault, flag, parseDuration, text } from './values.ts';
 
 const FACTORS: Readonly<Record<string, number>> = {
   '': 1,
@@ -34,17 +34,62 @@ const conditions = {
   stopped: flag.optional().describe('Whether it ended early: canceled, or by a stop rule.'),
 };
 
+const FOREVER_OR_DURATION = expects('forever, or a duration: 180d, 12h', '180d');
+
+const keep = z.union([z.number(), z.string()], FOREVER_OR_DURATION).transform((value, context) => {
+  if (value === 'forever') return value;
+  const seconds = parseDuration(value);
+  if (seconds !== undefined && seconds > 0) return seconds;
+  context.addIssue({ code: 'custom', message: FOREVER_OR_DURATION.error });
+  return z.NEVER;
+});
+
 const rule = z
   .strictObject({
     ...conditions,
-    keep: z.literal('forever', expects('forever', 'forever')).optional().describe('Keep what fits, whatever follows.'),
-    delete: z.literal(true, expects('true', 'true')).optional().describe('Remove what fits.'),
+    keep: keep
+      .optional()
+      .describe('How long to keep what fits after its end; then it is removed. `forever`: whatever its age and size.'),
+    keep_trajectories: duration('30d')
+      .optional()
+      .describe(
+        'How long to keep the trajectories of what fits after its end. They are dropped then; the results stay. ' +
+          'Default: as long as the batch.',
+      ),
+    delete: z.literal(true, expects('true', 'true')).optional().describe('Remove what fits at once.'),
   })
   .superRefine((value, context) => {
-    if ((value.keep === undefined) === (value.delete === undefined))
-      fault(context, 'a rule needs either `keep: forever` or `delete: true`', 'Add one of them.');
-    if (value.delete === true && Object.keys(conditions).every((key) => !Object.hasOwn(value, key)))
-      fault(context, 'this rule would remove every batch as soon as it ends', 'Add a condition, e.g. `age: 180d`.');
+    const { keep: kept, keep_trajectories: trajectories, age } = value;
+    if (value.delete === true) {
+      if (kept !== undefined)
+        fault(context, 'a rule has either `keep` or `delete: true`', 'Remove one of them.', { path: ['delete'] });
+      if (trajectories !== undefined)
+        fault(
+          context,
+          'a rule that deletes keeps no trajectories',
+          'Write `keep` with a duration instead of `delete`.',
+          {
+            path: ['keep_trajectories'],
+          },
+        );
+      if (Object.keys(conditions).every((key) => !Object.hasOwn(value, key)))
+        fault(context, 'this rule would remove every batch as soon as it ends', 'Add a condition, e.g. `age: 180d`.');
+      return;
+    }
+    if (kept === undefined && trajectories === undefined)
+      fault(
+        context,
+        'a rule needs `keep`, `keep_trajectories`, or `delete: true`',
+        'Add one of them, e.g. `keep: 180d` or `keep: forever`.',
+      );
+    if (age !== undefined && (trajectories !== undefined || typeof kept === 'number'))
+      fault(context, 'a duration of `keep` or `keep_trajectories` counts from the end of a batch', 'Remove `age`.', {
+        path: ['age'],
+      });
+    if (typeof kept === 'number' && trajectories !== undefined && trajectories >= kept)
+      fault(context, 'trajectories are kept at most as long as their batch', 'Make it shorter than `keep`.', {
+        path: ['keep_trajectories'],
+      });
   });
 
 export const retentionFile = z.strictObject({
@@ -53,7 +98,12 @@ export const retentionFile = z.strictObject({
     .array(rule, expects('a list of rules', '[{ age: 180d, delete: true }]'))
     .default([])
     .describe('The first rule that fits an ended batch counts. One that no rule fits stays.'),
-  max_bytes: size.optional().describe('Above this size, the oldest ended batches go, except labeled and shared ones.'),
+  max_bytes: size
+    .optional()
+    .describe(
+      'Above this size, the oldest ended batches are trimmed, if they have `keep_trajectories`, and then removed, ' +
+        'except labeled and shared ones.',
+    ),
 });
 export type RetentionFile = z.output<typeof retentionFile>;
 export type RetentionRule = RetentionFile['rules'][number];

@@ -21,6 +21,7 @@ import { ownerOf, queueOf, recordOf, recordWarnings, visibleValues } from './cre
 import { checkBatchId } from './ids.ts';
 import { requireSecrets } from './secrets.ts';
 import { blobsOf, requireBlobs } from './submissions.ts';
+import { requireTrajectories } from './trimmed.ts';
 
 const READ_BYTES = 1024 * 1024;
 
@@ -61,6 +62,7 @@ export async function forkRollout(services: Services, request: Fork): Promise<Fo
   const { store, submissions, secrets, supervisor } = services;
   checkBatchId(request.batch);
   const { rollout: parent, batch: parentBatch, task, submission: before } = await readParent(services, request.rollout);
+  await requireTrajectories(services, parent.row);
   if (before === undefined && request.submission === undefined) {
     throw new StudioError('unsupported', 'An imported rollout has no agent to continue with.', {
       hint: 'Choose a submission to continue with.',

@@ -5,6 +5,7 @@
 import type { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { plural } from '../../common/text.ts';
+import { trimmedError } from '../../common/trimmed.ts';
 import type { CommandReply, rescoreArgs } from '../../protocol/commands.ts';
 import type { BatchRecord, RescoredTask } from '../../store/store.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
@@ -70,6 +71,7 @@ export async function rescoreBatch(
 }
 
 function checkRescored({ row, spec }: BatchRecord): void {
+  if (row.trimmed !== undefined) throw trimmedError(row.batch, row.trimmed);
   if (spec.rescores === undefined) return;
   throw new StudioError('usage', `Batch ${row.batch} has only verdicts on batch ${spec.rescores.batch}.`, {
     hint: `Rescore batch ${spec.rescores.batch}.`,

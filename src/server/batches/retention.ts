@@ -1,4 +1,4 @@
-/** Removes ended batches by the rules of the server, every hour. */
+/** Removes ended batches, or their trajectories, by the rules of the server, every hour. */
 import { errorText } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
 import type { RetentionFile } from '../../config/schema/retentionFile.ts';
@@ -34,23 +34,29 @@ export class Retention {
     this.#timer = undefined;
   }
 
-  /** Removes what the rules remove now, or only returns it. */
+  /** Removes and trims what the rules say now, or only returns it. */
   async apply(dryRun: boolean): Promise<GcResult> {
     const { store, secrets, rules } = this.#options;
     const plan = await store.retention(rules);
-    const result = await store.gc({ batches: plan.batches.map(({ batch }) => batch), dryRun });
-    const removed = new Set(result.batches);
-    const why = plan.batches.filter(({ batch }) => removed.has(batch));
+    const trims = new Map(plan.batches.flatMap(({ batch, why, trim }) => (trim ? [[batch, { rule: why }]] : [])));
+    const result = await store.gc({
+      batches: plan.batches.map(({ batch }) => batch),
+      trim: (batch) => trims.get(batch),
+      dryRun,
+    });
+    const done = new Set([...result.batches, ...result.trimmed]);
+    const why = plan.batches.filter(({ batch }) => done.has(batch));
     const bytes = Math.max(
       result.bytes,
       why.reduce((sum, one) => sum + one.bytes, 0),
     );
     if (!dryRun)
       for (const one of why) {
+        if (one.trim) continue; // the store has recorded it
         await secrets.remove(one.batch);
         await store.audit.add({ what: 'retention', batch: one.batch, result: 'done', detail: one.why });
       }
-    return { ...result, bytes, why: why.map((one) => ({ ...one })) };
+    return { ...result, bytes, why: why.map(({ trim, ...one }) => (trim ? { ...one, trim } : one)) };
   }
 
   #schedule(ms: number): void {
@@ -69,7 +75,11 @@ export class Retention {
   async #run(): Promise<void> {
     const { store, log } = this.#options;
     if (!(await store.elect(ROLE))) return;
-    const { batches, bytes } = await this.apply(false);
-    if (batches.length > 0) log(`removed by rule: ${batches.join(', ')} (${bytes} bytes)`);
+    const { batches, trimmed, bytes } = await this.apply(false);
+    const done = [
+      ...(batches.length === 0 ? [] : [`removed ${batches.join(', ')}`]),
+      ...(trimmed.length === 0 ? [] : [`trimmed ${trimmed.join(', ')}`]),
+    ];
+    if (done.length > 0) log(`by rule: ${done.join('; ')} (${bytes} bytes)`);
   }
 }

@@ -11,6 +11,7 @@ import { callerOf, requireOwn, sees } from '../access/caller.ts';
 import { requireRight, youOf } from '../access/rights.ts';
 import type { ClientIdentity } from '../access/tokens.ts';
 import type { UserSession } from '../access/userSession.ts';
+import { requireTrajectories } from '../batches/trimmed.ts';
 import type { Changes } from '../changes.ts';
 import { rawText } from '../socketText.ts';
 import type { StoreHealth } from '../storeHealth.ts';
@@ -175,6 +176,7 @@ export class ClientConnection {
     const rollout = await store.rollout(message.stream);
     await this.#requireVisible(rollout?.row.batch ?? message.stream, sub, message.stream, claim !== undefined);
     if (rollout !== undefined) {
+      await requireTrajectories(this.#context, rollout.row);
       connect(rollout.row.batch, rollout.row.rollout);
       return new RolloutSubscription(this.#forSubscriptions, sub, rollout, message.after, {
         deltas: message.deltas ?? false,

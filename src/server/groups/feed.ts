@@ -5,6 +5,7 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorText, StudioError } from '../../common/errors.ts';
+import { trimmedError } from '../../common/trimmed.ts';
 import { MAX_WAIT_SECONDS } from '../../protocol/groups.ts';
 import type { FinishedGroupRecord } from '../../store/groupStore.ts';
 import type { BatchRecord } from '../../store/store.ts';
@@ -33,6 +34,7 @@ export async function feed(services: Services, call: Call): Promise<undefined> {
     throw new StudioError('conflict', `Batch ${record.row.batch} was not created for groups.`, {
       hint: 'Export its attempts with `rollout export BATCH --to groups`.',
     });
+  if (record.row.trimmed !== undefined) throw trimmedError(record.row.batch, record.row.trimmed);
   const estimator = estimatorOf(call.query.get('estimator')) ?? settings.estimator;
   const isStream = call.request.headers.accept?.includes('text/event-stream') === true;
   const last = isStream ? call.request.headers['last-event-id'] : undefined;

@@ -1,5 +1,6 @@
 /** `GET /v1/batches/<id>/tokens`: the token records of a batch in pages. */
 import { StudioError } from '../../common/errors.ts';
+import { trimmedError } from '../../common/trimmed.ts';
 import type { RolloutRecord } from '../../store/store.ts';
 import type { AnyEvent } from '../../trace/model.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
@@ -25,6 +26,7 @@ interface Place {
 
 export async function tokens(services: Services, call: Call): Promise<JsonText> {
   const { row } = await recordOf(services, param(call, 'batch'));
+  if (row.trimmed !== undefined) throw trimmedError(row.batch, row.trimmed);
   const limit = limitQuery(call, RECORDS.usual, RECORDS.most);
   let { rollouts: list, seq: after } = placeOf(call.query.get('after') ?? '', row.batch);
   const records: string[] = [];

@@ -1,5 +1,6 @@
 /** Routes that create, list, fill, and command batches. */
 import { StudioError } from '../../common/errors.ts';
+import type { GcResult } from '../../protocol/api.ts';
 import {
   appendTasks,
   createBatch as createBatchBody,
@@ -176,17 +177,24 @@ async function gc(services: Services, call: Call): Promise<unknown> {
   const body = await readJson(call, gcBody);
   if (body.rules === true && services.retention !== undefined) {
     const result = await services.retention.apply(body.dry_run);
-    call.about.detail = `${body.dry_run ? 'dry run: ' : ''}${result.batches.join(', ')}`;
+    call.about.detail = collected(body.dry_run, result);
     return result;
   }
+  const { user } = callerOf(call.identity);
   const done = await services.store.gc({
     dryRun: body.dry_run,
+    ...(body.trim === true ? { trim: () => (user === undefined ? {} : { by: user }) } : {}),
     ...(body.older_than_ms === undefined ? {} : { olderThanMs: body.older_than_ms }),
     ...(body.batches === undefined ? {} : { batches: body.batches }),
   });
-  call.about.detail = `${body.dry_run ? 'dry run: ' : ''}${done.batches.join(', ')}`;
+  call.about.detail = collected(body.dry_run, done);
   if (!body.dry_run) for (const batch of done.batches) await services.secrets.remove(batch);
   return done;
+}
+
+function collected(isDry: boolean, { batches, trimmed }: Pick<GcResult, 'batches' | 'trimmed'>): string {
+  const names = [...batches, ...trimmed.map((batch) => `${batch} (trajectories)`)];
+  return `${isDry ? 'dry run: ' : ''}${names.join(', ')}`;
 }
 
 /** Returns an optional text parameter of the query string. */

@@ -6,6 +6,7 @@ import { rolloutCommand } from '../../protocol/commands.ts';
 import type { Lineage } from '../../protocol/worker.ts';
 import { servicesFor } from '../access/guard.ts';
 import { recordOf } from '../batches/create.ts';
+import { requireTrajectories } from '../batches/trimmed.ts';
 import { commandRollout, rolloutOf } from '../commands/rolloutCommand.ts';
 import { type Call, limitQuery, param, readJson, wholeQuery } from '../http/call.ts';
 import { JsonText, type RouteHandler } from '../http/router.ts';
@@ -18,6 +19,8 @@ const PAGE_BYTES = 2 * 1024 * 1024;
 /** Typical size of an event, so that a request for a few events does not read a whole page. */
 const EVENT_BYTES = 512;
 const MIN_BYTES = 64 * 1024;
+/** What is left of a trimmed rollout is small. */
+const KEPT_BYTES = 4 * 1024 * 1024;
 const seqBounds = { least: 0, most: Number.MAX_SAFE_INTEGER };
 
 export function rolloutRoutes(services: Services): RouteHandler[] {
@@ -51,7 +54,17 @@ async function info(services: Services, call: Call): Promise<unknown> {
     services.store.task(row.batch, row.task_index),
   ]);
   if (task === undefined) throw new StudioError('not_found', `The task of rollout ${row.rollout} no longer exists.`);
-  return { row, lineage, task, submission: batch.spec.submission };
+  const { trimmed } = batch.row;
+  return {
+    ...{ row, lineage, task, submission: batch.spec.submission },
+    ...(trimmed === undefined ? {} : { trimmed: { ...trimmed, events: await keptEvents(services, row.rollout) } }),
+  };
+}
+
+/** Returns the events of a rollout that are left. While it is being trimmed, there are more. */
+async function keptEvents({ store }: Services, rollout: string): Promise<unknown[]> {
+  const events = await store.read(rollout, 0, KEPT_BYTES);
+  return events.map(({ body }): unknown => JSON.parse(body));
 }
 
 async function events(services: Services, call: Call): Promise<JsonText> {
@@ -91,6 +104,7 @@ async function find(services: Services, stream: string): Promise<{ lineage: Line
   const rollout = await services.store.rollout(stream);
   if (rollout !== undefined) {
     const { lineage, row, session } = rollout;
+    await requireTrajectories(services, row);
     return { lineage, last: row.last, ...(session === undefined ? {} : { session }) };
   }
   const batch = await services.store.batch(stream);

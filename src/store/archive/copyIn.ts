@@ -356,10 +356,11 @@ function checkRow(schema: z.ZodType, row: () => unknown): void {
   }
 }
 
-/** Shows a batch, all of whose events are there. */
+/** Shows a batch, all of whose events are there, unless it was trimmed. */
 async function complete(tx: Transaction, name: string, id: number): Promise<void> {
   const lacking = await tx.get(
-    `SELECT r.name AS name FROM rollout r WHERE r.batch = ? AND NOT EXISTS
+    `SELECT r.name AS name FROM rollout r JOIN batch b ON b.id = r.batch
+      WHERE r.batch = ? AND b.trimmed IS NULL AND NOT EXISTS
       (SELECT 1 FROM event e WHERE e.stream = r.id AND e.last = r.last) LIMIT 1`,
     id,
   );

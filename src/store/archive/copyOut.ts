@@ -78,6 +78,11 @@ export async function copyPage(
         hint: `Wait until it ends, or stop it with “rollout cancel ${name}”.`,
       });
     const page = new Page(blobs);
+    const trimming = await db.get('SELECT id FROM batch WHERE id = ? AND trimming = 1', batch.id);
+    if (trimming !== undefined)
+      throw new StudioError('unavailable', `The trajectories of batch ${name} are being trimmed.`, {
+        hint: 'Copy it when that is done.',
+      });
     await start(db, page, batch, after === undefined);
     let next: Cursor | undefined = after === undefined ? [0, []] : parseCursor(after);
     while (next !== undefined && page.size < PAGE) next = await addPart(db, page, batch, next);

@@ -13,11 +13,12 @@ export interface CollectableBlobs extends BlobStore {
   };
   /**
    * Finds unreferenced blobs that were last written or queried before `before` (ms since the epoch); `without`: batches
-   * to ignore. Removes them unless `dryRun`. Returns their number and size.
+   * to ignore, except for the blobs of `needed`. Removes them unless `dryRun`. Returns their number and size.
    */
   sweep(what: {
     before: number;
     without: readonly number[];
+    needed?: ReadonlySet<string>;
     dryRun: boolean;
   }): Promise<{ blobs: number; bytes: number }>;
 }

@@ -99,6 +99,7 @@ export class FileBlobs {
   async sweep({
     before,
     without,
+    needed,
     dryRun,
   }: Parameters<CollectableBlobs['sweep']>[0]): Promise<{ blobs: number; bytes: number }> {
     let blobs = 0;
@@ -117,7 +118,7 @@ export class FileBlobs {
       );
       const referenced = new Set(rows.map((row) => text(row, 'sha')));
       for (const sha of shas) {
-        const found = referenced.has(sha) ? undefined : await this.#stat(sha);
+        const found = referenced.has(sha) || needed?.has(sha) === true ? undefined : await this.#stat(sha);
         if (found === undefined || found.mtimeMs >= before) continue;
         if (!dryRun && !(await this.#remove(sha))) continue;
         blobs += 1;

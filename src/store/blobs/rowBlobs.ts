@@ -137,21 +137,17 @@ export class RowBlobs implements CollectableBlobs {
   async sweep({
     before,
     without,
+    needed,
     dryRun,
-  }: {
-    before: number;
-    without: readonly number[];
-    dryRun: boolean;
-  }): Promise<{ blobs: number; bytes: number }> {
+  }: Parameters<CollectableBlobs['sweep']>[0]): Promise<{ blobs: number; bytes: number }> {
     const { dialect } = this.#sql;
     const unnamed =
       'put_at < ? AND NOT EXISTS (SELECT 1 FROM blob_ref r WHERE r.sha = blob.sha AND NOT ' +
       `(${dialect.anyInt('r.batch')}))`;
     if (dryRun) {
-      const row = await this.#sql.read((db) =>
-        db.get(`SELECT count(*) AS n, coalesce(sum(size), 0) AS bytes FROM blob WHERE ${unnamed}`, before, without),
-      );
-      return row === undefined ? { blobs: 0, bytes: 0 } : { blobs: int(row, 'n'), bytes: Number(row['bytes']) };
+      const rows = await this.#sql.read((db) => db.all(`SELECT sha, size FROM blob WHERE ${unnamed}`, before, without));
+      const swept = rows.filter((row) => needed?.has(text(row, 'sha')) !== true);
+      return { blobs: swept.length, bytes: swept.reduce((sum, row) => sum + int(row, 'size'), 0) };
     }
     return this.#sql.write(async (tx) => {
       const rows = await tx.all(`DELETE FROM blob WHERE ${unnamed} RETURNING sha, size, pack`, before, without);

@@ -18,7 +18,7 @@ export class SqlAudit implements AuditStore {
   }
 
   add(entry: NewAuditEntry): Promise<void> {
-    return this.#sql.write((tx) => add(tx, entry, this.#most));
+    return this.#sql.write((tx) => addAudit(tx, entry, this.#most));
   }
 
   list(page: AuditPage): Promise<AuditEntry[]> {
@@ -26,7 +26,8 @@ export class SqlAudit implements AuditStore {
   }
 }
 
-async function add(tx: Transaction, entry: NewAuditEntry, most: number): Promise<void> {
+/** Adds an entry in the transaction of what it records. */
+export async function addAudit(tx: Transaction, entry: NewAuditEntry, most = AUDIT_ENTRIES): Promise<void> {
   const { user, what, batch, result, detail } = entry;
   const quoted = (value: string | undefined): string | null => (value === undefined ? null : quote(value));
   await tx.insert(

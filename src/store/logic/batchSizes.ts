@@ -11,28 +11,48 @@ const REFERENCES = 1000;
 /** What a row of the other tables takes, about. */
 const ROW = 300;
 
+export interface BatchSize {
+  /** Bytes of everything. */
+  all: number;
+  /** Bytes of its trajectories: the events of its rollouts, and blobs. */
+  trajectories: number;
+}
+
 /**
  * Returns the bytes of batches by their internal IDs. A blob counts for the newest batch that refers to it: when the
- * oldest batches go first, it goes with that one.
+ * oldest batches go first, it goes with that one. `kept`: blobs that do not belong to trajectories.
  */
-export async function batchSizes(sql: Sql, blobs: CollectableBlobs): Promise<Map<number, number>> {
-  const sizes = new Map<number, number>();
-  const add = (batch: number, bytes: number): void => {
-    sizes.set(batch, (sizes.get(batch) ?? 0) + bytes);
+export async function batchSizes(
+  sql: Sql,
+  blobs: CollectableBlobs,
+  kept: ReadonlySet<string>,
+): Promise<Map<number, BatchSize>> {
+  const sizes = new Map<number, BatchSize>();
+  const add = (batch: number, bytes: number, part?: 'trajectories'): void => {
+    const size = sizes.get(batch) ?? { all: 0, trajectories: 0 };
+    size.all += bytes;
+    if (part !== undefined) size.trajectories += bytes;
+    sizes.set(batch, size);
   };
+  const addBlob = (batch: number, sha: string, bytes: number): void =>
+    add(batch, bytes, kept.has(sha) ? undefined : 'trajectories');
   const batches = await sql.read((db) => db.all('SELECT id FROM batch WHERE gone = 0 ORDER BY id'));
   for (const row of batches) await addEvents(sql, int(row, 'id'), add);
-  await addBlobs(sql, add);
+  await addBlobs(sql, addBlob);
   if (blobs.outside !== undefined)
     for await (const { sha, size } of blobs.outside.files()) {
       const row = await sql.read((db) => db.get('SELECT max(batch) AS batch FROM blob_ref WHERE sha = ?', sha));
-      if (row !== undefined && row['batch'] !== null) add(int(row, 'batch'), size);
+      if (row !== undefined && row['batch'] !== null) addBlob(int(row, 'batch'), sha, size);
     }
   return sizes;
 }
 
-async function addEvents(sql: Sql, batch: number, add: (batch: number, bytes: number) => void): Promise<void> {
-  add(batch, await sql.read((db) => bytesOf(db, [batchStream(batch)])));
+async function addEvents(
+  sql: Sql,
+  batch: number,
+  add: (batch: number, bytes: number, part?: 'trajectories') => void,
+): Promise<void> {
+  add(batch, await sql.read((db) => eventBytes(db, [batchStream(batch)])));
   let after = -1;
   for (;;) {
     const rows = await sql.read((db) =>
@@ -41,13 +61,15 @@ async function addEvents(sql: Sql, batch: number, add: (batch: number, bytes: nu
     const last = rows.at(-1);
     if (last === undefined) return;
     const ids = rows.map((row) => int(row, 'id'));
-    add(batch, rows.length * ROW + (await sql.read((db) => bytesOf(db, ids))));
+    add(batch, rows.length * ROW);
+    add(batch, await sql.read((db) => eventBytes(db, ids)), 'trajectories');
     after = int(last, 'rev');
     await turn();
   }
 }
 
-async function bytesOf(db: Reader, streams: readonly number[]): Promise<number> {
+/** Returns the bytes of the events of streams. */
+export async function eventBytes(db: Reader, streams: readonly number[]): Promise<number> {
   const row = await db.get(
     'SELECT coalesce(sum(coalesce(length(packed), 0) + coalesce(length(body), 0)), 0) AS bytes FROM event WHERE ' +
       db.dialect.anyInt('stream'),
@@ -56,7 +78,7 @@ async function bytesOf(db: Reader, streams: readonly number[]): Promise<number> 
   return Number(row?.['bytes'] ?? 0);
 }
 
-async function addBlobs(sql: Sql, add: (batch: number, bytes: number) => void): Promise<void> {
+async function addBlobs(sql: Sql, add: (batch: number, sha: string, bytes: number) => void): Promise<void> {
   let after = '';
   for (;;) {
     const rows = await sql.read((db) =>
@@ -67,7 +89,7 @@ async function addBlobs(sql: Sql, add: (batch: number, bytes: number) => void): 
         REFERENCES,
       ),
     );
-    for (const row of rows) if (row['batch'] !== null) add(int(row, 'batch'), int(row, 'size'));
+    for (const row of rows) if (row['batch'] !== null) add(int(row, 'batch'), text(row, 'sha'), int(row, 'size'));
     const last = rows.at(-1);
     if (last === undefined || rows.length < REFERENCES) return;
     after = text(last, 'sha');

@@ -1,4 +1,5 @@
 import { StudioError } from '../../common/errors.ts';
+import type { Trimmed } from '../../common/trimmed.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import { COUNT_NAMES, type CountName } from '../../trace/outcome.ts';
 import type { Shared } from '../accessStore.ts';
@@ -62,6 +63,8 @@ export interface Batch {
   repeated_requests: number;
   /** Whom it is shared with. Changed by `share` alone. */
   readonly shared: Shared;
+  /** When its trajectories were dropped, and why. Changed by `gc` alone. */
+  readonly trimmed: Trimmed | undefined;
 }
 
 /** Value of the column `paused`, where 1 is a plain pause. */
@@ -150,6 +153,7 @@ export function readBatch(row: Row): Batch {
     repeated_groups: int(row, 'repeated_groups'),
     repeated_requests: int(row, 'repeated_requests'),
     shared: sharedOf(text(row, 'shared')),
+    trimmed: row['trimmed'] === null ? undefined : stored<Trimmed>(text(row, 'trimmed')),
   };
 }
 
@@ -316,6 +320,7 @@ export function batchRow(batch: Batch): BatchRow {
       ? {}
       : { by: spec.by, shared: batch.shared === 'everyone' ? 'everyone' : [...batch.shared] }),
     ...(batch.reason === null ? {} : { reason: batch.reason }),
+    ...(batch.trimmed === undefined ? {} : { trimmed: batch.trimmed }),
     rev: batch.rev,
     last: batch.last,
   };

@@ -1,6 +1,7 @@
 import { StudioError } from '../../common/errors.ts';
 import { canonicalJson, type Json } from '../../common/json.ts';
-import { int, quote, text, unquote } from '../sql/row.ts';
+import { type Trimmed, trimmedError } from '../../common/trimmed.ts';
+import { int, quote, stored, text, unquote } from '../sql/row.ts';
 import { BATCH, CLAIM, LINEAGE } from '../sql/schema.ts';
 import type { Reader, Transaction } from '../sql/sql.ts';
 import type { BatchProgress, NewBatch } from '../store.ts';
@@ -60,14 +61,15 @@ async function addParents(tx: Transaction, batch: Batch): Promise<void> {
   for (const name of new Set([parent.rollout, ...parent.lineage.map(({ rollout }) => rollout)])) {
     // Locked, so that `gc` cannot remove it at the same time.
     const row = await tx.get(
-      'SELECT b.id AS id FROM batch b WHERE b.gone = 0 AND b.id = (SELECT batch FROM rollout WHERE name = ' +
-        `?)${tx.dialect.forUpdate}`,
+      'SELECT b.id AS id, b.name AS name, b.trimmed AS trimmed FROM batch b ' +
+        `WHERE b.gone = 0 AND b.id = (SELECT batch FROM rollout WHERE name = ?)${tx.dialect.forUpdate}`,
       name,
     );
     if (row === undefined)
       throw new StudioError('not_found', `This store has no rollout ${name} to fork.`, {
         hint: 'Its batch may have been removed by `rollout gc`.',
       });
+    if (row['trimmed'] !== null) throw trimmedError(text(row, 'name'), stored<Trimmed>(text(row, 'trimmed')));
     parents.add(int(row, 'id'));
   }
   await tx.insert(
@@ -81,6 +83,7 @@ async function addParents(tx: Transaction, batch: Batch): Promise<void> {
 /** A batch that rescores another one keeps that one, and the batches whose events it reads. */
 async function addRescoredBatch(tx: Transaction, batch: Batch, rescores: string): Promise<void> {
   const rescored = await lockBatch(tx, rescores);
+  if (rescored.trimmed !== undefined) throw trimmedError(rescores, rescored.trimmed);
   const rows = await tx.all('SELECT parent FROM lineage WHERE batch = ?', rescored.id);
   await tx.insert(
     LINEAGE,
@@ -147,6 +150,7 @@ export async function retry(tx: Transaction, name: string): Promise<number> {
   const rows = await tx.all(`${SELECT_ROLLOUT} WHERE ${UNSETTLED} ORDER BY id${tx.dialect.forUpdate}`, id);
   const batch = await lockBatch(tx, name);
   if (batch.spec.imported) throw new StudioError('conflict', `Batch ${name} was imported, so it cannot be run again.`);
+  if (batch.trimmed !== undefined) throw trimmedError(name, batch.trimmed);
   const ledger = new Ledger(tx, new Map([[batch.id, batch]]));
   // Another server may have retried an attempt before the batch was locked.
   const unsettled = new Set(

@@ -1,9 +1,13 @@
 import { StudioError } from '../../common/errors.ts';
+import type { TrimReason } from '../../common/trimmed.ts';
 import { ABANDONED_MS, forgetCopy, incompleteCopies } from '../archive/copyIn.ts';
 import type { CollectableBlobs } from '../blobs/content.ts';
 import { int, intOr, text } from '../sql/row.ts';
-import type { Reader, Sql, Transaction } from '../sql/sql.ts';
+import type { Reader, Row, Sql, Transaction } from '../sql/sql.ts';
+import type { Store } from '../store.ts';
+import { eventBytes } from './batchSizes.ts';
 import { batchStream } from './events.ts';
+import { keptBlobs, markTrimmed, trimMarked } from './trimming.ts';
 import { foldPods } from './usage.ts';
 
 const GRACE_MS = 60 * 60 * 1000;
@@ -29,18 +33,22 @@ type GcOptions = {
   readonly batches?: readonly string[];
   readonly dryRun: boolean;
   readonly blobGraceMs?: number;
+  readonly trim?: (batch: string) => TrimReason | undefined;
 };
 interface Candidate {
   readonly id: number;
   readonly name: string;
+  /** Absent: it is removed. */
+  readonly trim?: TrimReason;
+}
+
+interface Selected {
+  readonly selected: readonly Candidate[];
+  readonly kept: { batch: string; why: string }[];
 }
 
 /** See `Store.gc`. */
-export async function gc(
-  sql: Sql,
-  blobs: CollectableBlobs,
-  options: GcOptions,
-): Promise<{ batches: string[]; kept: { batch: string; why: string }[]; blobs: number; bytes: number }> {
+export async function gc(sql: Sql, blobs: CollectableBlobs, options: GcOptions): ReturnType<Store['gc']> {
   if (sql.isSnapshotOpen())
     throw new StudioError('unavailable', 'A backup of this store is being made, so nothing can be removed.', {
       hint: 'Try again when the backup is complete.',
@@ -49,59 +57,94 @@ export async function gc(
   if (!options.dryRun)
     await removeIncomplete(sql, await sql.read((db) => incompleteCopies(db, { before: now - ABANDONED_MS })));
   const { selected, kept } = await sql.read((db) => selectBatches(db, options, now));
-  const batches: string[] = [];
+  const before = now - (options.blobGraceMs ?? GRACE_MS);
   if (options.dryRun) {
-    batches.push(...selected.map(({ name }) => name));
-  } else {
-    // Forks are newer than what they read, so the newest goes first: no batch ever loses events that it reads.
-    for (const batch of selected.toReversed()) {
-      if (await sql.write((tx) => hide(tx, batch))) batches.push(batch.name);
-      else kept.push({ batch: batch.name, why: 'it was forked or restarted in the meantime' });
+    const trims = selected.filter(({ trim }) => trim !== undefined);
+    const needed = new Set<string>();
+    let bytes = 0;
+    for (const { id } of trims) {
+      for (const sha of await keptBlobs(sql, id)) needed.add(sha);
+      bytes += await trajectoryBytes(sql, id);
     }
-    // Includes those of an interrupted gc.
-    for (const row of await sql.read((db) => db.all('SELECT id FROM batch WHERE gone = 1 ORDER BY id')))
-      await remove(sql, int(row, 'id'));
+    const swept = await blobs.sweep({ before, without: selected.map(({ id }) => id), needed, dryRun: true });
+    return { ...namesOf(selected), kept, blobs: swept.blobs, bytes: swept.bytes + bytes };
   }
-  const removed = await blobs.sweep({
-    before: now - (options.blobGraceMs ?? GRACE_MS),
-    without: options.dryRun ? selected.map(({ id }) => id) : [],
-    dryRun: options.dryRun,
-  });
-  if (!options.dryRun) await sql.shrink();
-  return { batches, kept, ...removed };
+  const done: Candidate[] = [];
+  // Forks are newer than what they read, so the newest goes first: no batch ever loses events that it reads.
+  for (const batch of selected.toReversed()) {
+    const { trim } = batch;
+    const goes = await sql.write((tx) => (trim === undefined ? hide(tx, batch) : markTrimmed(tx, batch, trim)));
+    if (goes) done.push(batch);
+    else kept.push({ batch: batch.name, why: 'it was forked or restarted in the meantime' });
+  }
+  // Both include those of an interrupted gc.
+  for (const row of await sql.read((db) => db.all('SELECT id FROM batch WHERE gone = 1 ORDER BY id')))
+    await remove(sql, int(row, 'id'));
+  const bytes = await trimMarked(sql);
+  const swept = await blobs.sweep({ before, without: [], dryRun: false });
+  await sql.shrink();
+  return { ...namesOf(done), kept, blobs: swept.blobs, bytes: swept.bytes + bytes };
+}
+
+function namesOf(batches: readonly Candidate[]): { batches: string[]; trimmed: string[] } {
+  const names = (isTrimmed: boolean): string[] =>
+    batches.flatMap(({ name, trim }) => ((trim !== undefined) === isTrimmed ? [name] : []));
+  return { batches: names(false), trimmed: names(true) };
+}
+
+/** Returns the bytes of the events of a batch's rollouts. */
+async function trajectoryBytes(sql: Sql, batch: number): Promise<number> {
+  let bytes = 0;
+  for (let after = -1; ; ) {
+    const rows = await sql.read((db) =>
+      db.all('SELECT id, rev FROM rollout WHERE batch = ? AND rev > ? ORDER BY rev LIMIT ?', batch, after, AT_ONCE),
+    );
+    const last = rows.at(-1);
+    if (last === undefined) return bytes;
+    const ids = rows.map((row) => int(row, 'id'));
+    bytes += await sql.read((db) => eventBytes(db, ids));
+    after = int(last, 'rev');
+  }
 }
 
 /** Selects ended batches by age or name, except those that a remaining batch reads; oldest first. */
-async function selectBatches(
-  db: Reader,
-  options: GcOptions,
-  now: number,
-): Promise<{ selected: Candidate[]; kept: { batch: string; why: string }[] }> {
+async function selectBatches(db: Reader, options: GcOptions, now: number): Promise<Selected> {
   const kept: { batch: string; why: string }[] = [];
   const selected = new Map<number, Candidate>();
+  const add = (row: Row): void => {
+    const [id, name] = [int(row, 'id'), text(row, 'name')];
+    const trim = options.trim?.(name);
+    selected.set(id, { id, name, ...(trim === undefined ? {} : { trim }) });
+  };
+  const isDone = (row: Row): boolean => row['trimmed'] !== null && options.trim?.(text(row, 'name')) !== undefined;
   if (options.olderThanMs !== undefined) {
     const rows = await db.all(
-      'SELECT id, name FROM batch WHERE gone = 0 AND ended_at IS NOT NULL AND ended_at <= ? ORDER BY id',
+      'SELECT id, name, trimmed FROM batch WHERE gone = 0 AND ended_at IS NOT NULL AND ended_at <= ? ORDER BY id',
       now - options.olderThanMs,
     );
-    for (const row of rows) selected.set(int(row, 'id'), { id: int(row, 'id'), name: text(row, 'name') });
+    for (const row of rows) if (!isDone(row)) add(row);
   }
   for (const name of options.batches ?? []) {
-    const row = await db.get('SELECT id, ended_at FROM batch WHERE name = ? AND gone = 0', name);
+    const row = await db.get('SELECT id, name, ended_at, trimmed FROM batch WHERE name = ? AND gone = 0', name);
     if (row === undefined) kept.push({ batch: name, why: 'there is no such batch' });
     else if (intOr(row, 'ended_at', null) === null) kept.push({ batch: name, why: 'it has not ended' });
-    else selected.set(int(row, 'id'), { id: int(row, 'id'), name });
+    else if (isDone(row)) kept.push({ batch: name, why: 'its trajectories are trimmed already' });
+    else add(row);
   }
   const forks = await db.all(
-    `SELECT l.parent AS parent, l.batch AS batch, b.name AS name FROM lineage l JOIN batch b ON b.id = l.batch
-    WHERE b.gone = 0 AND ${db.dialect.anyInt('l.parent')}`,
+    `SELECT l.parent AS parent, l.batch AS batch, b.name AS name, b.trimmed AS trimmed
+      FROM lineage l JOIN batch b ON b.id = l.batch WHERE b.gone = 0 AND ${db.dialect.anyInt('l.parent')}`,
     [...selected.keys()],
   );
   for (let hasChanged = true; hasChanged; ) {
     hasChanged = false;
     for (const fork of forks) {
       const parent = selected.get(int(fork, 'parent'));
-      if (parent === undefined || selected.has(int(fork, 'batch'))) continue;
+      const child = selected.get(int(fork, 'batch'));
+      if (parent === undefined || (child !== undefined && (child.trim === undefined || parent.trim !== undefined)))
+        continue;
+      // A fork that is trimmed reads no events, but still names its parent.
+      if (parent.trim !== undefined && fork['trimmed'] !== null) continue;
       selected.delete(parent.id);
       kept.push({ batch: parent.name, why: `batch ${text(fork, 'name')} reads it` });
       hasChanged = true;

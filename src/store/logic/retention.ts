@@ -1,4 +1,4 @@
-/** Which ended batches the rules of a server remove. */
+/** Which ended batches the rules of a server remove, and of which they drop the trajectories. */
 
 import { duration } from '../../common/units.ts';
 import type { RetentionFile, RetentionRule } from '../../config/schema/retentionFile.ts';
@@ -6,41 +6,77 @@ import type { CollectableBlobs } from '../blobs/content.ts';
 import { int } from '../sql/row.ts';
 import type { Reader, Sql } from '../sql/sql.ts';
 import type { RetentionPlan } from '../store.ts';
-import { batchSizes } from './batchSizes.ts';
+import { type BatchSize, batchSizes } from './batchSizes.ts';
 import { type Batch, readBatch, SELECT_BATCH } from './batchState.ts';
+import { keptBlobs } from './trimming.ts';
 
 interface Candidate {
   readonly batch: Batch;
-  /** Why it goes. undefined: no rule fits. */
-  why: string | undefined;
-  readonly bytes: number;
+  /** Why it is removed, and why its trajectories are dropped if it stays. undefined: no rule says so. */
+  remove: string | undefined;
+  trim: string | undefined;
+  /** Whether its trajectories may go before it does. */
+  readonly mayTrim: boolean;
+  /** Whether it stays, whatever the size of the store. */
+  readonly isForever: boolean;
+  size: BatchSize;
 }
+
+const EMPTY: BatchSize = { all: 0, trajectories: 0 };
 
 /** See `Store.retention`. */
 export async function planRetention(sql: Sql, blobs: CollectableBlobs, rules: RetentionFile): Promise<RetentionPlan> {
   const now = await sql.now();
   const batches = (await sql.read((db) => db.all(`${SELECT_BATCH} WHERE gone = 0 ORDER BY id`))).map(readBatch);
-  const sizes = await batchSizes(sql, blobs);
   const needed = await neededBatches(sql, batches);
   const candidates: Candidate[] = [];
   for (const batch of batches) {
     if (batch.endedAt === null || needed.has(batch.id)) continue;
-    const rule = await firstRule(sql, batch, rules.rules, now);
-    if (rule?.keep === undefined)
-      candidates.push({
-        batch,
-        bytes: sizes.get(batch.id) ?? 0,
-        why: rule === undefined ? undefined : ruleText(rule, rules.rules.indexOf(rule)),
-      });
+    const candidate = candidateOf(batch, await firstRule(sql, batch, rules.rules, now), rules.rules, now);
+    if (candidate !== undefined) candidates.push(candidate);
   }
-  const total = [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0);
+  const kept = new Set<string>();
+  for (const { batch, trim } of candidates)
+    if (trim !== undefined) for (const sha of await keptBlobs(sql, batch.id)) kept.add(sha);
+  const sizes = await batchSizes(sql, blobs, kept);
+  for (const candidate of candidates) candidate.size = sizes.get(candidate.batch.id) ?? EMPTY;
+  const total = [...sizes.values()].reduce((sum, { all }) => sum + all, 0);
   if (rules.max_bytes !== undefined) await fill(sql, candidates, total, rules.max_bytes);
-  const going = new Map(candidates.filter(({ why }) => why !== undefined).map((one) => [one.batch.id, one]));
-  await keepParents(sql, going);
+  await keepParents(sql, candidates);
+  return { batches: candidates.flatMap(planned), total };
+}
+
+/** Returns undefined for a batch that stays as it is, whatever the size of the store. */
+function candidateOf(
+  batch: Batch,
+  rule: RetentionRule | undefined,
+  rules: readonly RetentionRule[],
+  now: number,
+): Candidate | undefined {
+  const isForever = rule?.keep === 'forever';
+  const mayTrim = rule?.keep_trajectories !== undefined && batch.trimmed === undefined;
+  if (isForever && !mayTrim) return undefined;
+  const why = (seconds: number | undefined): string | undefined =>
+    rule === undefined ? undefined : ruleText(rule, rules.indexOf(rule), seconds);
+  const whyAfter = (seconds: number | undefined): string | undefined =>
+    seconds !== undefined && isOlder(batch, seconds, now) ? why(seconds) : undefined;
   return {
-    batches: [...going.values()].map(({ batch, why = '', bytes }) => ({ batch: batch.name, why, bytes })),
-    total,
+    batch,
+    remove: rule?.delete === true ? why(rule.age) : whyAfter(rule?.keep === 'forever' ? undefined : rule?.keep),
+    trim: mayTrim ? whyAfter(rule.keep_trajectories) : undefined,
+    mayTrim,
+    isForever,
+    size: EMPTY,
   };
+}
+
+function planned({ batch, remove, trim, size }: Candidate): RetentionPlan['batches'] {
+  if (remove !== undefined) return [{ batch: batch.name, why: remove, bytes: size.all, trim: false }];
+  return trim === undefined ? [] : [{ batch: batch.name, why: trim, bytes: size.trajectories, trim: true }];
+}
+
+function isOlder({ endedAt }: Batch, seconds: number, now: number): boolean {
+  return endedAt !== null && now - endedAt >= seconds * 1000;
 }
 
 /** Batches that others need which are not removed with them: curricula, and batches being scored again. */
@@ -71,7 +107,7 @@ async function firstRule(
 }
 
 async function fits(sql: Sql, batch: Batch, rule: RetentionRule, now: number): Promise<boolean> {
-  if (rule.age !== undefined && (batch.endedAt === null || now - batch.endedAt < rule.age * 1000)) return false;
+  if (rule.age !== undefined && !isOlder(batch, rule.age, now)) return false;
   if (rule.name !== undefined && !matchesName(batch.spec.name, rule.name)) return false;
   if (rule.user !== undefined && batch.spec.by !== rule.user) return false;
   if (rule.imported !== undefined && batch.spec.imported !== rule.imported) return false;
@@ -106,45 +142,61 @@ async function isLabeled(db: Reader, { id }: Batch): Promise<boolean> {
   return row !== undefined;
 }
 
-/** Adds the oldest batches until the rest is small enough. */
+/** Trims the oldest batches, as far as a rule lets it, and then removes the oldest, until the rest is small enough. */
 async function fill(sql: Sql, candidates: readonly Candidate[], total: number, most: number): Promise<void> {
-  let left = total - candidates.reduce((sum, { why, bytes }) => sum + (why === undefined ? 0 : bytes), 0);
+  let left = total - candidates.reduce((sum, candidate) => sum + freed(candidate), 0);
   const oldest = candidates
-    .filter(({ why }) => why === undefined)
+    .filter(({ remove }) => remove === undefined)
     .sort((a, b) => (a.batch.endedAt ?? 0) - (b.batch.endedAt ?? 0));
-  for (const candidate of oldest) {
-    if (left <= most) return;
-    if (isShared(candidate.batch) || (await sql.read((db) => isLabeled(db, candidate.batch)))) continue;
-    candidate.why = `the store has more than max_bytes (${most} bytes), and this is one of the oldest batches`;
-    left -= candidate.bytes;
-  }
+  const why = `the store has more than max_bytes (${most} bytes), and this is one of the oldest batches`;
+  for (const part of ['trim', 'remove'] as const)
+    for (const candidate of oldest) {
+      if (left <= most) return;
+      if (part === 'trim' ? !candidate.mayTrim || candidate.trim !== undefined : candidate.isForever) continue;
+      if (isShared(candidate.batch) || (await sql.read((db) => isLabeled(db, candidate.batch)))) continue;
+      left += freed(candidate);
+      candidate[part] = why;
+      left -= freed(candidate);
+    }
 }
 
-/** A batch stays while one that reads its events stays. */
-async function keepParents(sql: Sql, going: Map<number, Candidate>): Promise<void> {
+function freed({ remove, trim, size }: Candidate): number {
+  return remove !== undefined ? size.all : trim === undefined ? 0 : size.trajectories;
+}
+
+/** A batch stays while one that reads its events stays, and is listed while one that was trimmed names it. */
+async function keepParents(sql: Sql, candidates: readonly Candidate[]): Promise<void> {
+  const going = new Map(candidates.map((candidate) => [candidate.batch.id, candidate]));
   const forks = await sql.read((db) =>
     db.all(
-      `SELECT l.parent AS parent, l.batch AS batch FROM lineage l JOIN batch b ON b.id = l.batch
+      `SELECT l.parent AS parent, l.batch AS batch, b.trimmed AS trimmed FROM lineage l JOIN batch b ON b.id = l.batch
         WHERE b.gone = 0 AND ${db.dialect.anyInt('l.parent')}`,
       [...going.keys()],
     ),
   );
   for (let hasChanged = true; hasChanged; ) {
     hasChanged = false;
-    for (const fork of forks)
-      if (!going.has(int(fork, 'batch')) && going.delete(int(fork, 'parent'))) hasChanged = true;
+    for (const fork of forks) {
+      const parent = going.get(int(fork, 'parent'));
+      const child = going.get(int(fork, 'batch'));
+      if (parent === undefined || child?.remove !== undefined) continue;
+      const isRead = fork['trimmed'] === null && child?.trim === undefined;
+      if (parent.remove === undefined && !(isRead && parent.trim !== undefined)) continue;
+      parent.remove = undefined;
+      if (isRead) parent.trim = undefined;
+      hasChanged = true;
+    }
   }
 }
 
 /** Keys of a rule that its reason does not list as conditions. */
-const APART: ReadonlySet<string> = new Set(['keep', 'delete', 'age']);
+const APART: ReadonlySet<string> = new Set(['keep', 'keep_trajectories', 'delete', 'age']);
 
-/** Returns a rule as a reason: `rule 2: age 30 d, name nightly-*`. */
-function ruleText(rule: RetentionRule, index: number): string {
-  const { age } = rule;
+/** Returns a rule as a reason: `rule 2: ended more than 30 d ago, name nightly-*`. `seconds`: when it applies. */
+function ruleText(rule: RetentionRule, index: number, seconds: number | undefined): string {
   const conditions = Object.entries(rule)
     .filter(([name, value]) => value !== undefined && !APART.has(name))
     .map(([name, value]) => `${name} ${String(value)}`);
-  const old = age === undefined ? [] : [`ended more than ${duration(age * 1000)} ago`];
+  const old = seconds === undefined ? [] : [`ended more than ${duration(seconds * 1000)} ago`];
   return `rule ${index + 1}: ${[...old, ...conditions].join(', ')}`;
 }

@@ -62,7 +62,7 @@ const COLUMNS = [
 export const SELECT_ROLLOUT = `SELECT ${COLUMNS.join(', ')} FROM rollout`;
 /** Also selects the other fields of a `RolloutRow`. */
 export const SELECT_ROLLOUT_ROW = `SELECT ${COLUMNS.map((column) => `r.${column}`).join(', ')},
-  b.name AS batch_name, t.name AS task_name
+  b.name AS batch_name, t.name AS task_name, CASE WHEN b.trimmed IS NULL THEN 0 ELSE 1 END AS trimmed
   FROM rollout r JOIN batch b ON b.id = r.batch JOIN task t ON t.batch = r.batch AND t.idx = r.task`;
 
 const SAVED = [
@@ -136,6 +136,7 @@ export function rolloutRow(row: Row): RolloutRow {
     ...(rollout.duplicateOf === null ? {} : { duplicate_of: rollout.duplicateOf }),
     ...(rollout.origin === undefined ? {} : { rescores: rollout.origin.rollout }),
     ...(rollout.worker === null ? {} : { worker: unquote(rollout.worker) }),
+    ...(int(row, 'trimmed') === 1 ? { trimmed: true } : {}),
     progress: rollout.progress,
     rev: rollout.rev,
   };

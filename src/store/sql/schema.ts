@@ -3,7 +3,8 @@
  *
  * Internal IDs are integers; the external IDs of batches, rollouts, sessions, and commands are in the columns `name`.
  * `event.stream` is the ID of a rollout, or minus the ID of a batch. One row of `event` holds the events `seq`..`last`
- * as JSON texts, one per line: in `body` while the stream grows, compressed in `packed` after it has ended.
+ * as JSON texts, one per line: in `body` while the stream grows, compressed in `packed` after it has ended. Only some
+ * events are left of a rollout whose batch was trimmed.
  */
 import type { Table } from './sql.ts';
 
@@ -54,6 +55,8 @@ export const BATCH = {
     repeated_requests: 'int',
     owner: 'text',
     shared: 'text',
+    trimmed: 'text',
+    trimming: 'int',
   },
 } as const satisfies Table;
 
@@ -300,6 +303,7 @@ export const MIGRATIONS: readonly ((d: Definitions) => readonly string[])[] = [
   repeatedRequests,
   identities,
   usage,
+  trims,
 ];
 
 function firstVersion(d: Definitions): readonly string[] {
@@ -502,5 +506,13 @@ function usage(d: Definitions): readonly string[] {
     )${d.clustered}`,
     'CREATE INDEX pod_use_batch ON pod_use (batch)',
     'CREATE INDEX pod_use_until ON pod_use (until_at)',
+  ];
+}
+
+function trims(d: Definitions): readonly string[] {
+  return [
+    // When and why its trajectories were dropped, as JSON; 1 until the last of their events is.
+    'ALTER TABLE batch ADD COLUMN trimmed TEXT',
+    `ALTER TABLE batch ADD COLUMN trimming ${d.int} NOT NULL DEFAULT 0`,
   ];
 }

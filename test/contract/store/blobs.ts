@@ -204,9 +204,12 @@ export function blobTests(subject: Subject): void {
         ],
       });
       const sweep = { olderThanMs: 0, blobGraceMs: -1 };
-      assert.deepEqual(await store.gc({ ...sweep, dryRun: true }), { batches: [], kept: [], blobs: 1, bytes: 70_000 });
+      assert.deepEqual(await store.gc({ ...sweep, dryRun: true }), {
+        ...{ batches: [], trimmed: [], kept: [], blobs: 1, bytes: 70_000 },
+      });
       assert.deepEqual(await store.gc({ batches: [spec.id, 'b-none'], dryRun: false }), {
         batches: [],
+        trimmed: [],
         kept: [
           { batch: spec.id, why: 'it has not ended' },
           { batch: 'b-none', why: 'there is no such batch' },
@@ -215,7 +218,8 @@ export function blobTests(subject: Subject): void {
         bytes: 0,
       });
       await finish(store, spec.id, { ...lease!, last: 2 });
-      const expected = { batches: [spec.id], kept: [], blobs: 6, bytes: 100 + 40_000 + 100 + 100 + 90_000 + 70_000 };
+      const bytes = 100 + 40_000 + 100 + 100 + 90_000 + 70_000;
+      const expected = { batches: [spec.id], trimmed: [], kept: [], blobs: 6, bytes };
       assert.deepEqual(await store.gc({ ...sweep, dryRun: true }), expected);
       assert.deepEqual((await store.blobs.has([nobody, ...Object.values(named)])).size, 7, 'a dry run removes nothing');
       assert.deepEqual(await store.gc({ ...sweep, dryRun: false }), expected);
@@ -249,6 +253,7 @@ export function blobTests(subject: Subject): void {
       const young = await put(store);
       assert.deepEqual(await store.gc({ batches: [parent.batch], dryRun: false }), {
         batches: [],
+        trimmed: [],
         kept: [{ batch: parent.batch, why: `batch ${fork.id} reads it` }],
         blobs: 0,
         bytes: 0,

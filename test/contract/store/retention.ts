@@ -75,6 +75,52 @@ export function retentionTests(subject: Subject): void {
       assert.deepEqual(await names(store, { rules: [{ age: 0.000_1, keep: 'forever' }], max_bytes: 1 }), []);
     });
 
+    it('trim after one time and remove after another', async () => {
+      const store = await subject.fresh();
+      const [first, second, third] = [await ended(store, { name: 'a' }), await ended(store), await ended(store)];
+      const plan = async (text: object) =>
+        (await store.retention(rules(text))).batches.map(({ batch, why, trim }) => [batch, trim, why]);
+      const now = 0.000_1;
+      const when = 'ended more than 0.1 ms ago';
+      assert.deepEqual(await plan({ rules: [{ keep: 3600, keep_trajectories: 60 }] }), []);
+      assert.deepEqual(
+        await plan({
+          rules: [
+            { name: 'a', keep: now },
+            { keep: 3600, keep_trajectories: now },
+          ],
+        }),
+        [
+          [first.batch, false, `rule 1: ${when}, name a`],
+          [second.batch, true, `rule 2: ${when}`],
+          [third.batch, true, `rule 2: ${when}`],
+        ],
+      );
+      assert.deepEqual(await plan({ rules: [{ keep: 'forever', keep_trajectories: now }], max_bytes: 1 }), [
+        [first.batch, true, `rule 1: ${when}`],
+        [second.batch, true, `rule 1: ${when}`],
+        [third.batch, true, `rule 1: ${when}`],
+      ]);
+      const size = 'the store has more than max_bytes';
+      const { total } = await store.retention(rules({}));
+      const bySize = async (most: number) =>
+        (await plan({ rules: [{ keep_trajectories: 3600 }], max_bytes: most })).map(([batch, trim, why]) => [
+          ...[batch, trim],
+          String(why).slice(0, size.length),
+        ]);
+      assert.deepEqual(await bySize(total), []);
+      assert.deepEqual(await bySize(total - 1), [[first.batch, true, size]], 'its trajectories are enough');
+      assert.deepEqual(await bySize(1), [
+        [first.batch, false, size],
+        [second.batch, false, size],
+        [third.batch, false, size],
+      ]);
+      await store.gc({ batches: [first.batch], trim: () => ({ rule: 'rule 1' }), dryRun: false });
+      assert.deepEqual((await store.batch(first.batch))?.row.trimmed?.rule, 'rule 1');
+      assert.deepEqual(await plan({ rules: [{ name: 'a', keep_trajectories: now }] }), [], 'it is trimmed');
+      assert.deepEqual(await names(store, { rules: [{ name: 'a', keep: now }] }), [first.batch]);
+    });
+
     it('keep what a running batch, or a batch that stays, reads', async () => {
       const store = await subject.fresh();
       const parent = await ended(store);
@@ -98,6 +144,19 @@ export function retentionTests(subject: Subject): void {
       await finish(store, fork.id, { ...lease!, last: 1 });
       assert.deepEqual(await names(store, { rules: [{ name: 'nightly', delete: true }] }), [], 'the fork stays');
       assert.deepEqual(await names(store, all), [parent.batch, fork.id]);
+      const trim = [
+        { name: 'fork', keep_trajectories: 0.000_01 },
+        { name: 'nightly', keep: 0.000_1, keep_trajectories: 0.000_01 },
+      ];
+      assert.deepEqual(
+        (await store.retention(rules({ rules: trim }))).batches.map(({ batch, trim: isTrim }) => [batch, isTrim]),
+        [
+          [parent.batch, true],
+          [fork.id, true],
+        ],
+        'a parent is listed as long as its fork',
+      );
+      assert.deepEqual(await names(store, { rules: trim.slice(1) }), [], 'the fork reads it');
     });
   });
 }

@@ -7,7 +7,7 @@ import { causeOf } from '../../../src/trace/cause.ts';
 import type { SideUsage } from '../../../src/trace/schema.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { errorLabel } from '../../../src/trace/text/labels.ts';
-import { Button, TextField } from '../../components/controls.tsx';
+import { Button, refusedProps, TextField } from '../../components/controls.tsx';
 import { useChanges } from '../../data/observe.ts';
 import { clock } from '../../format.ts';
 import type { BatchActions } from '../batchActions.ts';
@@ -174,6 +174,7 @@ function Buttons({ view, cell, actions }: PaneProps & { readonly cell: CellAt })
       kind="secondary"
       label="Compare attempts"
       title="Compare all attempts of this task (C)"
+      {...refusedProps(actions.trimmed())}
       onClick={() => actions.compare(cell)}
     />
   );
@@ -200,7 +201,13 @@ export function AttemptSheet({ view, actions }: PaneProps) {
       <div class="attempt-sheet-line">
         <AttemptTitle view={view} cell={cell} />
         {view.width > 1 && actions.can.has('open') && (
-          <Button kind="icon" icon="diff" label="Compare attempts" onClick={() => actions.compare(cell)} />
+          <Button
+            kind="icon"
+            icon="diff"
+            label="Compare attempts"
+            {...refusedProps(actions.trimmed())}
+            onClick={() => actions.compare(cell)}
+          />
         )}
         {row !== undefined && (
           <Button kind="icon" icon="copy" label="Copy reference" onClick={() => actions.copy(cell)} />

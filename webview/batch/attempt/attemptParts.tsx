@@ -195,7 +195,7 @@ export function AttemptKeys({ view, cell, actions }: KeysProps) {
   return (
     <section class="attempt-keys">
       {row !== undefined && can.has('open') && <Key name="↵">open</Key>}
-      {view.width > 1 && can.has('open') && <Key name="C">compare</Key>}
+      {view.width > 1 && can.has('open') && actions.trimmed() === undefined && <Key name="C">compare</Key>}
       {actions.canFork(cell) && <Key name="F">fork</Key>}
       <Key name="Y">copy {can.has('link') && row !== undefined ? 'link' : 'reference'}</Key>
     </section>

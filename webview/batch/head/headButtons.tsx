@@ -110,7 +110,9 @@ export function HeadButtons({
           icon={icon}
           label={label}
           title={bare ? `${label}: ${title}` : title}
-          {...refusedProps(refusalOf(view.data, right, view.data.row))}
+          {...refusedProps(
+            (verb === 'retry' ? actions.trimmed() : undefined) ?? refusalOf(view.data, right, view.data.row),
+          )}
           onClick={() => actions.batch(verb)}
         />
       ))}
@@ -120,6 +122,7 @@ export function HeadButtons({
           icon="beaker"
           label="Fidelity"
           title="Show how well the world predicts the recorded calls"
+          {...refusedProps(actions.trimmed())}
           onClick={actions.fidelity}
         />
       )}

@@ -1,6 +1,7 @@
 /** Code points of VS Code’s icon font (@vscode/codicons, `codicon.csv`), for the icons in use. */
 export const ICONS = {
   add: 0xea60,
+  archive: 0xea98,
   'arrow-right': 0xea9c,
   'arrow-swap': 0xebcb,
   beaker: 0xea79,

@@ -1,4 +1,6 @@
 /** The batch page in all its states. */
+
+import type { Trimmed } from '../../../src/common/trimmed.ts';
 import type { You } from '../../../src/protocol/access.ts';
 import type { PageAction, ServerState } from '../../../src/protocol/page.ts';
 import type { WaitingBatch } from '../../../src/protocol/shares.ts';
@@ -36,6 +38,8 @@ interface StoryOptions {
   readonly pane?: boolean;
   /** Whether the page shows groups: of a batch with so many versions of the weights. */
   readonly groups?: number;
+  /** When and why its trajectories were dropped. */
+  readonly trimmed?: Trimmed;
   /** Names of other batches of the store. */
   readonly others?: readonly string[];
   /** Runs once the rows are visible. `until`: selector of its result. */
@@ -69,6 +73,7 @@ function page(
     events = false,
     reasons,
     groups,
+    trimmed,
     others = [],
     choices,
     columns,
@@ -82,7 +87,15 @@ function page(
     'batch',
     name,
     () => {
-      const sample = groups === undefined ? sampleBatch(options) : groupsBatch(options ?? {}, groups);
+      const whole = groups === undefined ? sampleBatch(options) : groupsBatch(options ?? {}, groups);
+      const sample =
+        trimmed === undefined
+          ? whole
+          : {
+              ...whole,
+              batch: { ...whole.batch, trimmed },
+              rows: whole.rows.map((row) => ({ ...row, trimmed: true as const })),
+            };
       const pods = options?.pods === true ? { events: { [BATCH]: podEvents(240, sample.batch.created_at) } } : {};
       const host = storyHost({
         ...(reasons !== undefined ? withReasons(sample, reasons) : events ? withAttempts(sample) : sample),
@@ -128,11 +141,18 @@ const REASONS: BatchOptions = { state: 'ended', tasks: 12, attempts: 8, failureR
 function selected(name: string, attempt: number, options: StoryOptions = {}): void {
   page(name, {
     events: true,
-    ...options,
     act: press('[role="grid"]', ...Array.from({ length: attempt - 1 }, () => 'ArrowRight')),
     until: '.attempt-steps ol, .attempt-sheet',
+    ...options,
   });
 }
+
+const TRIMMED = { at: Date.UTC(2026, 10, 2, 12), rule: 'rule 2: ended more than 30 d ago, name nightly-*' };
+selected('trimmed', 2, {
+  options: REASONS,
+  trimmed: TRIMMED,
+  until: '.attempt-steps .attempt-small, .attempt-sheet',
+});
 
 page('running');
 page('paused', { options: { state: 'paused' } });

@@ -1,5 +1,6 @@
 /** Sample rollouts for stories, each with something that a page must be able to show. */
 import type { Json, JsonObject } from '../../../src/common/json.ts';
+import type { Trimmed } from '../../../src/common/trimmed.ts';
 import type { You } from '../../../src/protocol/access.ts';
 import type { EditorBreakpoint } from '../../../src/protocol/page.ts';
 import type { WindowPrediction } from '../../../src/protocol/predictedCall.ts';
@@ -37,6 +38,8 @@ export interface RolloutOptions {
   readonly scenario?: string;
   /** Other batches, such as its forks. */
   readonly batches?: readonly Pick<StoryData, 'batch' | 'rows' | 'tasks'>[];
+  /** When and why only its results were kept. */
+  readonly trimmed?: Trimmed;
 }
 
 /** Returns a host with one rollout with these events, and other attempts. */
@@ -57,6 +60,7 @@ export function rolloutHost(
     rescores,
     scenario,
     batches,
+    trimmed,
   }: RolloutOptions = {},
 ): StoryHost {
   const sample = sampleBatch({
@@ -65,17 +69,20 @@ export function rolloutHost(
     state: ended || imported !== undefined ? 'ended' : 'running',
     imported: imported !== undefined,
   });
-  const { batch, server } = sample;
+  const { server } = sample;
+  const batch = { ...sample.batch, ...(trimmed === undefined ? {} : { trimmed }) };
   const sampleTasks =
     scenario === undefined ? sample.tasks : sample.tasks.map((task) => ({ ...task, world: { scenario } }));
   const tasks = imported === undefined ? sampleTasks : [{ id: '12', question: imported, meta: {} }];
-  const streams: Record<string, readonly TraceEvent[]> = { [ROLLOUT]: events, [BATCH]: batchEvents };
+  const kept = events.filter(({ kind }) => trimmed === undefined || kind === 'score' || kind === 'rollout.end');
+  const streams: Record<string, readonly TraceEvent[]> = { [ROLLOUT]: kept, [BATCH]: batchEvents };
   const own = rowOf(ROLLOUT, 3, events, tasks[0]?.id ?? '');
   const rows: RolloutRow[] = [
     {
       ...own,
       progress: { ...own.progress, ...(verdicts === undefined ? {} : { verdicts }) },
       ...(rescores === undefined ? {} : { rescores }),
+      ...(trimmed === undefined ? {} : { trimmed: true as const }),
     },
   ];
   for (const [index, other] of others.entries()) {

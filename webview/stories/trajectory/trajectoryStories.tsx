@@ -295,6 +295,12 @@ page('verdicts', wrongDesk, {
     'person:changed-their-mind': { value: null, passed: null, at: JUDGED.at },
   },
 });
+page('trimmed', wrongDesk, {
+  ended: true,
+  others: [rightDesk()],
+  trimmed: { at: JUDGED.at, rule: 'rule 2: ended more than 30 d ago, name nightly-*' },
+  verdicts: { 'careful judge': JUDGED },
+});
 page('rescoring', desk, { ended: true, rescores: 'r17x3' });
 page('truncated', () =>
   endedAs({ status: 'truncated', error: { class: 'limit', message: 'The limit of 30 steps is reached.' } }),

@@ -1,6 +1,7 @@
 /** The user's debug actions on a trajectory page: breakpoints, edits, forks, and resuming. */
 import { Emitter, type Listen } from '../../../src/common/emitter.ts';
 import { errorText } from '../../../src/common/errors.ts';
+import { trimmedText } from '../../../src/common/trimmed.ts';
 import type { PageAction, PageVerb } from '../../../src/protocol/page.ts';
 import { say } from '../../components/notices/notice.tsx';
 import { refusalOf } from '../../data/refusals.ts';
@@ -116,10 +117,16 @@ export class PageDebug {
     else this.edit(target);
   }
 
+  /** What happened to the events, if they were dropped: why nothing that needs them works. */
+  get trimmed(): string | undefined {
+    const { trimmed } = this.#page.data;
+    return trimmed === undefined ? undefined : trimmedText(trimmed);
+  }
+
   /** Why the user may not control this rollout, or fork it; undefined if the user may. */
   refused(right: 'control' | 'launch'): string | undefined {
     const { data } = this.#page;
-    return refusalOf(data, right, data.batch);
+    return (right === 'launch' ? this.trimmed : undefined) ?? refusalOf(data, right, data.batch);
   }
 
   /** Continues, holds, steps, or cancels the rollout. */

@@ -48,6 +48,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
   const current = currentRow(data);
   const scenario = scenarioOfTask(data.info?.task);
   const [batch, definition] = [data.batch, data.definition];
+  const { trimmed } = session.debug;
   const editRefused = session.debug.refused(currentHold(data.model) === undefined ? 'launch' : 'control');
   const place: PagePlace = { page: 'trajectory', rollout: data.rollout, seq: session.seq };
   return (
@@ -110,6 +111,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
           icon="debug-reverse-continue"
           label="First step"
           title="First step (Home)"
+          {...refusedProps(trimmed)}
           onClick={() => session.moves.end('first')}
         />
         <Button
@@ -117,6 +119,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
           icon="debug-step-back"
           label="Previous step"
           title="Previous step (Shift+K)"
+          {...refusedProps(trimmed)}
           onClick={() => session.moves.step(-1)}
         />
         <Button
@@ -124,6 +127,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
           icon="debug-step-over"
           label="Next step"
           title="Next step (Shift+J)"
+          {...refusedProps(trimmed)}
           onClick={() => session.moves.step(1)}
         />
         <Button
@@ -131,6 +135,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
           icon="debug-continue"
           label="Last step"
           title="Last step (End)"
+          {...refusedProps(trimmed)}
           onClick={() => session.moves.end('last')}
         />
         {running && session.debug.editable && currentHold(data.model) === undefined && (
@@ -156,7 +161,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
       </div>
       <span class="grow" />
       <div class="head-actions">
-        <ModeSwitch session={session} />
+        {trimmed === undefined && <ModeSwitch session={session} />}
         {batch !== undefined && can.has('open') && (
           <ActionLink
             label={batch.name}
@@ -170,6 +175,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
             icon="diff"
             label="Compare"
             title="Compare all attempts of this task (C)"
+            {...refusedProps(trimmed)}
             onClick={() => session.compare()}
           />
         )}
@@ -184,7 +190,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
             icon="bookmark"
             label="Bookmark"
             title="Bookmark (M)"
-            {...refusedProps(session.debug.refused('control'))}
+            {...refusedProps(trimmed ?? session.debug.refused('control'))}
             pressed={data.notes.isBookmarked(data.rollout, session.seq)}
             onClick={onBookmark}
           />
@@ -194,6 +200,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
           icon="search"
           label="Search"
           title="Search steps, arguments, and results (/)"
+          {...refusedProps(trimmed)}
           onClick={onSearch}
         />
         <MenuButton label="Copy" icon="copy" title="Copy (Y)" entries={copyEntries(session)} control={copyMenu} />
@@ -202,7 +209,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
           icon="ellipsis"
           entries={[
             ...(can.has('debug')
-              ? [{ label: 'Debug from Here', onClick: () => session.act({ do: 'debug', place }) }]
+              ? [{ label: 'Debug from Here', refused: trimmed, onClick: () => session.act({ do: 'debug', place }) }]
               : []),
             ...(can.has('call') && data.model.span(session.seq)?.kind === 'tool'
               ? [
@@ -222,10 +229,17 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
                   },
                 ]
               : []),
-            { label: 'Breakpoints…', keys: 'Shift+B', onClick: () => session.debug.openBox(true) },
+            { label: 'Breakpoints…', keys: 'Shift+B', refused: trimmed, onClick: () => session.debug.openBox(true) },
             ...(session.readOnly
               ? []
-              : [{ label: 'Add Note…', keys: 'N', refused: session.debug.refused('control'), onClick: onNote }]),
+              : [
+                  {
+                    label: 'Add Note…',
+                    keys: 'N',
+                    refused: trimmed ?? session.debug.refused('control'),
+                    onClick: onNote,
+                  },
+                ]),
             ...labelEntries(session),
             ...(can.has('save')
               ? [

@@ -39,7 +39,7 @@ export function Verdict({ session }: { readonly session: TrajectorySession }) {
         {data.split !== undefined && <Divergence session={session} split={data.split} />}
         {marks}
       </Clamped>
-      <Moves session={session} />
+      {data.trimmed === undefined && <Moves session={session} />}
     </section>
   );
 }
@@ -60,7 +60,11 @@ function Reason({ session, cause }: { readonly session: TrajectorySession; reado
     <>
       {expected.slice(0, MAX_CHECKS).map((each) => (
         <Fragment key={each.check}>
-          <ActionLink label={each.name} onClick={() => session.go(score.seq, each.check)} />{' '}
+          {session.data.trimmed === undefined ? (
+            <ActionLink label={each.name} onClick={() => session.go(score.seq, each.check)} />
+          ) : (
+            each.name
+          )}{' '}
           <Values expectation={each} />{' '}
         </Fragment>
       ))}

@@ -2,6 +2,7 @@
 
 import { ownerText } from '../../../common/ownerText.ts';
 import { nounFor, plural } from '../../../common/text.ts';
+import { trimmedText } from '../../../common/trimmed.ts';
 import { compact, duration } from '../../../common/units.ts';
 import { ordinal, waitingText } from '../../../common/waitingText.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
@@ -91,6 +92,7 @@ export function batchItem(row: BatchRow, now: number, waiting?: WaitingBatch): I
     row.state !== 'paused' ? '' : row.released === true ? 'paused, pods released' : 'paused',
     rate,
     row.imported ? 'imported' : '',
+    row.trimmed === undefined ? '' : 'trimmed',
     agoText(now - row.created_at),
   ];
   const description = parts.filter((part) => part !== '').join(' · ');
@@ -109,6 +111,7 @@ export function batchItem(row: BatchRow, now: number, waiting?: WaitingBatch): I
     new Date(row.created_at).toLocaleString(),
     row.by === undefined ? '' : `by ${ownerText(row)}`,
     row.ended_at === undefined || row.imported ? '' : `took ${duration(row.ended_at - row.created_at)}`,
+    row.trimmed === undefined ? '' : `${trimmedText(row.trimmed)} The results stay.`,
   ]
     .filter((line) => line !== '')
     .join('\n');

@@ -32,6 +32,13 @@ export class AttemptReader {
     return this.#model;
   }
 
+  /** Reads what is left of a trajectory that was trimmed: its scores, and its end. */
+  async readKept(api: Pick<Api, 'rollout'>, signal: AbortSignal): Promise<void> {
+    this.#model = undefined;
+    const { trimmed } = await api.rollout(this.rollout, signal);
+    this.outline.push((trimmed?.events ?? []).map((event) => readEvent(event)));
+  }
+
   /** Reads up to the event `last`. */
   async readOn(api: EventsApi, last: number, signal: AbortSignal): Promise<void> {
     if (last > MAX_EVENTS) this.#model = undefined;

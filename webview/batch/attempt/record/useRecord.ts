@@ -68,7 +68,8 @@ async function keepUp(
       const row = newest();
       if (row === undefined) return;
       if (row.last > reader.outline.last) {
-        await reader.readOn(api, row.last, signal);
+        if (row.trimmed === true) await reader.readKept(api, signal);
+        else await reader.readOn(api, row.last, signal);
         entry.problem = undefined;
         changed();
       }

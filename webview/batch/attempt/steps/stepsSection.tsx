@@ -23,6 +23,7 @@ interface StepsProps {
 export function StepsSection({ record: { reader, problem }, row, onOpen }: StepsProps) {
   const outline = reader?.outline;
   if (row.state === 'queued') return null;
+  if (row.trimmed === true) return <TrimmedSteps problem={problem} />;
   const steps = outline?.steps ?? [];
   return (
     <section class="attempt-steps">
@@ -48,6 +49,15 @@ export function StepsSection({ record: { reader, problem }, row, onOpen }: Steps
         </ol>
       )}
       {outline !== undefined && steps.length === 0 && <p class="attempt-small">No steps yet.</p>}
+    </section>
+  );
+}
+
+function TrimmedSteps({ problem }: Pick<AttemptRecord, 'problem'>) {
+  return (
+    <section class="attempt-steps">
+      <h2>Steps</h2>
+      <p class="attempt-small">{problem ?? 'Trimmed: no longer stored.'}</p>
     </section>
   );
 }

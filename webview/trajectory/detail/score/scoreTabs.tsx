@@ -2,7 +2,7 @@
 import { ANSWER_CHECK } from '../../../../src/trace/cause.ts';
 import { checksOf, checkText } from '../../../../src/trace/checkRows.ts';
 import { stateAt } from '../../../../src/trace/fold.ts';
-import type { Check } from '../../../../src/trace/schema.ts';
+import type { Check, EventData } from '../../../../src/trace/schema.ts';
 import { inline, valueText } from '../../../../src/trace/text/values.ts';
 import { WORLD_OUTCOME_NAMES } from '../../../../src/trace/worldOutcomes.ts';
 import { CheckTable } from '../../../checks/checkTable.tsx';
@@ -23,10 +23,8 @@ interface TabProps {
 
 /** Shows the selected check, or all checks of the score, and the explanation. */
 export function CheckTab({ view, subject }: TabProps) {
-  const { scorer, value, outcome, explanation, error } = subject.event.data;
   const all = checksOf(subject.event.data);
   const selected = subject.check === undefined ? undefined : all[subject.check];
-  const text = error?.message ?? explanation;
   return (
     <>
       <ChecksSection
@@ -34,38 +32,47 @@ export function CheckTab({ view, subject }: TabProps) {
         title={selected === undefined ? 'Checks' : 'Check'}
         onOpen={selected === undefined ? (check) => view.go(view.seq, check) : undefined}
       />
-      <section class="detail-section" aria-label="Score">
-        <header class="section-head">
-          <h3>Score</h3>
-        </header>
-        <dl class="fields">
-          <div>
-            <dt>Value</dt>
-            <dd>{value === null ? 'Cannot be scored' : value}</dd>
-          </div>
-          {outcome !== undefined && (
-            <div>
-              <dt>Outcome</dt>
-              <dd>{WORLD_OUTCOME_NAMES[outcome]}</dd>
-            </div>
-          )}
-          <div>
-            <dt>Scorer</dt>
-            <dd>{scorer}</dd>
-          </div>
-          {text !== undefined && (
-            <div>
-              <dt>Explanation</dt>
-              <dd>{text}</dd>
-            </div>
-          )}
-        </dl>
-      </section>
+      <ScoreSection score={subject.event.data} />
     </>
   );
 }
 
-function ChecksSection({
+/** Shows the value of a score, its scorer, and the explanation. */
+export function ScoreSection({ score }: { readonly score: EventData['score'] }) {
+  const { scorer, value, outcome, explanation, error } = score;
+  const text = error?.message ?? explanation;
+  return (
+    <section class="detail-section" aria-label="Score">
+      <header class="section-head">
+        <h3>Score</h3>
+      </header>
+      <dl class="fields">
+        <div>
+          <dt>Value</dt>
+          <dd>{value === null ? 'Cannot be scored' : value}</dd>
+        </div>
+        {outcome !== undefined && (
+          <div>
+            <dt>Outcome</dt>
+            <dd>{WORLD_OUTCOME_NAMES[outcome]}</dd>
+          </div>
+        )}
+        <div>
+          <dt>Scorer</dt>
+          <dd>{scorer}</dd>
+        </div>
+        {text !== undefined && (
+          <div>
+            <dt>Explanation</dt>
+            <dd>{text}</dd>
+          </div>
+        )}
+      </dl>
+    </section>
+  );
+}
+
+export function ChecksSection({
   checks,
   title,
   onOpen,
