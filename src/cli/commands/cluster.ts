@@ -55,7 +55,7 @@ export const cluster: Command = {
       text: 'also give user=NAME, group=NAME, or serviceaccount=[NAMESPACE/]NAME the Role viewer, user, or admin; repeatable',
     },
     'delete-data': { type: 'boolean', text: 'also delete the volumes with the trajectories' },
-    force: { type: 'boolean', text: 'take back what others changed in the objects' },
+    force: { type: 'boolean', text: 'take back what others changed, also where a GitOps tool keeps the installation' },
     'dry-run': { type: 'boolean', text: 'only print what would change' },
     backup: {
       type: 'string',
@@ -209,7 +209,11 @@ async function remove(opened: Cluster, context: Context, commandLine: CommandLin
   const report = reporter(context, false);
   const isRemoved = await uninstall(
     opened,
-    { deleteData: flag(commandLine, 'delete-data'), signal: context.signal },
+    {
+      deleteData: flag(commandLine, 'delete-data'),
+      force: flag(commandLine, 'force'),
+      signal: context.signal,
+    },
     report,
   );
   report.end(

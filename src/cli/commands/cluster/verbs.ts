@@ -33,7 +33,7 @@ export const VERBS = {
   uninstall: {
     usage: `${TARGET} [--delete-data]`,
     text: 'Removes the server. Its data and options stay for the next installation.',
-    options: ['delete-data'],
+    options: ['delete-data', 'force'],
   },
   render: {
     usage: '[--namespace NAME] [--as manifests|kustomize|helm] [--out FOLDER] [OPTIONS]',
