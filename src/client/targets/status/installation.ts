@@ -64,7 +64,7 @@ export function objectsFinding({ objects, options, isThisVersion, owner }: Inspe
   const compared = isThisVersion
     ? `${plural(count, 'object')} as installed`
     : `${plural(count, 'object')} exist; they are of another version, so their content was not compared`;
-  const kept = owner === undefined ? '' : `, kept by ${owner}`;
+  const kept = owner === undefined ? '' : `; kept by ${owner}`;
   if (noUsers.length === 0) {
     const left = options.identityBindings === 'none' ? '; bindings for identities of users are left to others' : '';
     return { name: 'objects', state: unread === '' ? 'ok' : 'unknown', text: compared + kept + unread + left, data };

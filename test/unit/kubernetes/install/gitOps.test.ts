@@ -66,7 +66,7 @@ test('installation and removal refuse before they change anything; the status na
     const lacking = objectsFinding(found);
     assert.equal(lacking.hint, 'Sync the Argo CD application rollouts.', 'the Secrets are missing');
     const complete = objectsFinding({ ...found, objects: found.objects.filter(({ state }) => state === 'ok') });
-    assert.match(complete.text, /, kept by the Argo CD application rollouts$/);
+    assert.match(complete.text, /; kept by the Argo CD application rollouts$/);
   } finally {
     cluster.close();
   }
