@@ -23,12 +23,25 @@ export interface CommandLine {
  */
 export type Outcome = 0 | 1 | 3 | 130;
 
+/** What a command does, if its first word says so. */
+export interface Verb {
+  /** Words after the verb, e.g. `--out FOLDER`. */
+  readonly usage: string;
+  readonly text: string;
+  /** Names of the options that it takes. */
+  readonly options: readonly string[];
+}
+
 export interface Command {
   readonly name: string;
   /** Words after the name, e.g. `BATCH`. */
   readonly usage: string;
   readonly text: string;
   readonly options: Readonly<Record<string, Option>>;
+  /** With them, each verb has a help of its own. */
+  readonly verbs?: Readonly<Record<string, Verb>>;
+  /** Headings in the help, with the names of the options below each. Others come first. */
+  readonly sections?: Readonly<Record<string, readonly string[]>>;
   run(context: Context, commandLine: CommandLine): Promise<Outcome>;
 }
 
@@ -43,6 +56,17 @@ export function parseOptions(options: Readonly<Record<string, Option>>): NonNull
       },
     ]),
   );
+}
+
+/** Throws StudioError `usage` if the command line has an option that the verb does not take. */
+export function refuseOtherOptions({ name, options }: Command, verb: string, takes: Verb, line: CommandLine): void {
+  const other = Object.keys(options).find(
+    (option) => line.options[option] !== undefined && !takes.options.includes(option),
+  );
+  if (other === undefined) return;
+  throw new StudioError('usage', `rollout ${name} ${verb} has no option --${other}.`, {
+    hint: `See its options with rollout ${name} ${verb} --help.`,
+  });
 }
 
 /** Has no effect: language and debug clients pass it to commands that speak a protocol on stdin and stdout. */

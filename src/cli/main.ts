@@ -41,7 +41,9 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     const topic = await commandNamed(rest[0] ?? '');
-    print(topic === undefined ? helpOfAll(await allCommands(), GLOBAL_OPTIONS) : helpOf(topic, GLOBAL_OPTIONS));
+    print(
+      topic === undefined ? helpOfAll(await allCommands(), GLOBAL_OPTIONS) : helpOf(topic, GLOBAL_OPTIONS, rest[1]),
+    );
     return name === undefined ? 2 : 0;
   }
   const json = rest.includes('--json');
@@ -56,7 +58,7 @@ async function main(argv: readonly string[]): Promise<number> {
     }
     const commandLine = read(command, rest);
     if (flag(commandLine, 'help')) {
-      print(helpOf(command, GLOBAL_OPTIONS));
+      print(helpOf(command, GLOBAL_OPTIONS, commandLine.words[0]));
       return 0;
     }
     const context = makeContext({

@@ -28,6 +28,14 @@ export const OUTSIDE_OPTIONS = {
     value: 'PORT',
     text: 'port that the Ingress controller connects to: http, or https, which it must be told by an annotation (http)',
   },
+  'service-annotation': {
+    type: 'string',
+    value: 'NAME=VALUE',
+    multiple: true,
+    text:
+      'annotation of the server’s Service, where controllers such as Traefik, Contour, and GKE read how to connect; ' +
+      'repeatable; `none` takes all back',
+  },
   gateway: {
     type: 'string',
     value: 'NAME[/NAMESPACE]',
@@ -72,7 +80,10 @@ export const OUTSIDE_OPTIONS = {
   },
 } as const satisfies Readonly<Record<string, Option>>;
 
-type OutsideInput = Pick<InstallInput, 'ingress' | 'gateway' | 'identity' | 'proxy' | 'noProxy' | 'caBundle'>;
+type OutsideInput = Pick<
+  InstallInput,
+  'ingress' | 'gateway' | 'serviceAnnotations' | 'identity' | 'proxy' | 'noProxy' | 'caBundle'
+>;
 /** What changes. undefined: the option is taken back. */
 export type OutsideChange = { [K in keyof OutsideInput]?: OutsideInput[K] | undefined };
 
@@ -81,11 +92,15 @@ export function readOutside(commandLine: CommandLine, installed: InstallOptions 
   const proxy = textOption(commandLine, 'proxy');
   const noProxy = listOption(commandLine, 'no-proxy');
   const bundle = textOption(commandLine, 'ca-bundle');
+  const ofService = annotationsOption(commandLine, 'service-annotation');
   if (bundle !== undefined && bundle !== 'none' && !bundle.startsWith('configmap:'))
     throw new StudioError('usage', `--ca-bundle ${bundle} is unknown. Expected configmap:NAME or configmap:NAME/KEY.`);
   return {
     ...readIngress(commandLine, installed?.ingress),
     ...readGateway(commandLine, installed?.gateway),
+    ...(ofService === undefined
+      ? {}
+      : { serviceAnnotations: Object.keys(ofService).length === 0 ? undefined : ofService }),
     ...readIdentity(commandLine, installed?.identity),
     ...(proxy === undefined ? {} : { proxy: proxy === 'none' ? undefined : proxy }),
     ...(noProxy === undefined ? {} : { noProxy }),
@@ -96,16 +111,11 @@ export function readOutside(commandLine: CommandLine, installed: InstallOptions 
 function readIngress(commandLine: CommandLine, installed: InstallOptions['ingress']): OutsideChange {
   const named = textOption(commandLine, 'ingress');
   if (named === 'none') return { ingress: undefined };
-  const annotations = listOption(commandLine, 'ingress-annotation')?.map((text) => {
-    const at = text.indexOf('=');
-    if (at < 1) throw new StudioError('usage', `--ingress-annotation ${text} has no value. Expected NAME=VALUE.`);
-    return [text.slice(0, at), text.slice(at + 1)] as const;
-  });
   const changed = defined({
     host: named,
     className: textOption(commandLine, 'ingress-class'),
     tls: textOption(commandLine, 'ingress-tls'),
-    annotations: annotations === undefined ? undefined : Object.fromEntries(annotations),
+    annotations: annotationsOption(commandLine, 'ingress-annotation'),
     backend: textOption(commandLine, 'ingress-backend'),
   });
   if (Object.keys(changed).length === 0) return {};
@@ -187,6 +197,15 @@ function readProof(text: string): NonNullable<InstallInput['identity']>['from'] 
           'shared-secret:SECRET.'
         : 'Expected mtls:SECRET:NAME[,NAME] or shared-secret:SECRET.',
   });
+}
+
+function annotationsOption(commandLine: CommandLine, name: string): Record<string, string> | undefined {
+  const annotations = listOption(commandLine, name)?.map((text) => {
+    const at = text.indexOf('=');
+    if (at < 1) throw new StudioError('usage', `--${name} ${text} has no value. Expected NAME=VALUE.`);
+    return [text.slice(0, at), text.slice(at + 1)] as const;
+  });
+  return annotations === undefined ? undefined : Object.fromEntries(annotations);
 }
 
 function listOption(commandLine: CommandLine, name: string): string[] | undefined {

@@ -27,7 +27,9 @@ const HTTP = { maxHeaderSize: 16 * 1024, keepAliveTimeout: 60_000 } as const;
 /** An append and its envelope. */
 const MAX_WORKER_FRAME = MAX_APPEND_BYTES + 64 * 1024;
 const MAX_CLIENT_FRAME = 64 * 1024;
-const PING_EVERY_MS = 15_000;
+/** Some gateways close a connection on which nothing was sent for 10 s. */
+const PING_EVERY_MS = 5_000;
+const MAX_UNANSWERED = 3;
 
 /** Handles everything below a path, such as the embedded demo model. Gets the request with its whole URL. */
 export interface Mount {
@@ -73,7 +75,8 @@ export class Listener {
   #renewal: NodeJS.Timeout | undefined;
   #unwatch: (() => void) | undefined;
   readonly #sockets: { readonly worker: WebSocketServer; readonly client: WebSocketServer };
-  readonly #alive = new WeakSet<WebSocket>();
+  /** Pings that a connection has not answered. */
+  readonly #unanswered = new WeakMap<WebSocket, number>();
   readonly #ping: NodeJS.Timeout;
 
   constructor(options: ListenerOptions) {
@@ -276,19 +279,23 @@ export class Listener {
     accepted: (socket: WebSocket) => void,
   ): void {
     server.handleUpgrade(request, socket, head, (webSocket) => {
-      this.#alive.add(webSocket);
-      webSocket.on('pong', () => this.#alive.add(webSocket));
+      webSocket.on('pong', () => this.#unanswered.delete(webSocket));
       webSocket.on('error', () => undefined); // its close follows and is handled
       accepted(webSocket);
     });
   }
 
-  /** Terminates connections that did not answer the previous ping. */
+  /** Terminates connections that did not answer the previous pings. */
   #pingAll(): void {
     for (const { clients } of Object.values(this.#sockets)) {
       for (const socket of clients) {
-        if (!this.#alive.delete(socket)) socket.terminate();
-        else socket.ping();
+        const unanswered = this.#unanswered.get(socket) ?? 0;
+        if (unanswered === MAX_UNANSWERED) {
+          socket.terminate();
+          continue;
+        }
+        this.#unanswered.set(socket, unanswered + 1);
+        socket.ping();
       }
     }
   }

@@ -30,7 +30,10 @@ export const INSTALLATIONS: Readonly<Record<string, InstallInput>> = {
       annotations: { 'nginx.ingress.kubernetes.io/proxy-body-size': '0' },
     },
   },
-  'an Ingress by TLS': { ingress: { host: 'rollouts.example.org', tls: 'certificate', backend: 'https' } },
+  'an Ingress by TLS': {
+    ingress: { host: 'rollouts.example.org', tls: 'certificate', backend: 'https' },
+    serviceAnnotations: { 'traefik.ingress.kubernetes.io/service.serverstransport': 'rollouts-verify@kubernetescrd' },
+  },
   'a Gateway': { gateway: { name: 'public', namespace: 'infra', host: 'rollouts.example.org', section: 'https' } },
   'a Gateway by TLS': { gateway: { name: 'public', host: 'rollouts.example.org', backend: 'https' } },
   'a proxy with certificates that signs users in': {

@@ -93,17 +93,46 @@ function optionTable(options: Readonly<Record<string, Option>>): string[] {
   );
 }
 
-function commandSection({ name, usage, text, options }: Command): string[] {
+function commandSection(command: Command): string[] {
+  const { name, usage, text, options, verbs = {} } = command;
+  const usages =
+    command.verbs === undefined ? [usage] : Object.entries(verbs).map(([verb, one]) => `${verb} ${one.usage}`);
   return [
     '',
     `## rollout ${name}`,
     '',
     '```sh',
-    `rollout ${name} ${usage}`.trimEnd(),
+    ...usages.map((words) => `rollout ${name} ${words}`.trimEnd()),
     '```',
     '',
     text,
-    ...(Object.keys(options).length === 0 ? [] : ['', ...optionTable(options)]),
+    ...Object.entries(verbs).flatMap(([verb, one]) => ['', `\`${verb}\`: ${one.text}`]),
+    ...(Object.keys(options).length === 0 ? [] : optionTables(command)),
+  ];
+}
+
+/** Returns the options below their headings, each table with the verbs that take them. */
+function optionTables({ options, verbs = {}, sections = {} }: Command): string[] {
+  const placed = new Set(Object.values(sections).flat());
+  const takers = (option: string): string[] =>
+    Object.entries(verbs).flatMap(([verb, one]) => (one.options.includes(option) ? [`\`${verb}\``] : []));
+  const rest = Object.entries(options).filter(([name]) => !placed.has(name));
+  return [
+    '',
+    ...optionTable(
+      Object.fromEntries(
+        rest.map(([name, option]) => {
+          const those = takers(name);
+          return [name, those.length === 0 ? option : { ...option, text: `${those.join(', ')}: ${option.text}` }];
+        }),
+      ),
+    ),
+    ...Object.entries(sections).flatMap(([heading, names]) => [
+      '',
+      `### ${heading}`,
+      '',
+      ...optionTable(Object.fromEntries(Object.entries(options).filter(([name]) => names.includes(name)))),
+    ]),
   ];
 }
 

@@ -8,15 +8,23 @@ import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { Change } from '../../kubernetes/install/install.ts';
 import type { InstallOptions } from '../../kubernetes/install/options.ts';
 import { INSTALL_OPTIONS, readInstallOptions } from '../clusterOptions.ts';
-import { type Command, type CommandLine, flag, numberOption, type Outcome, textOption } from '../command.ts';
+import {
+  type Command,
+  type CommandLine,
+  flag,
+  numberOption,
+  type Outcome,
+  refuseOtherOptions,
+  textOption,
+} from '../command.ts';
 import type { Context } from '../context.ts';
 import { diff, printOptions } from './cluster/diff.ts';
 import { image } from './cluster/image.ts';
 import { explainModels } from './cluster/models.ts';
 import { roles } from './cluster/roles.ts';
+import { type ClusterVerb, SECTIONS, VERBS } from './cluster/verbs.ts';
 
-const ACTIONS = ['install', 'upgrade', 'diff', 'options', 'uninstall', 'render', 'image', 'roles'] as const;
-type Action = Exclude<(typeof ACTIONS)[number], 'image' | 'roles'>;
+type Action = Exclude<ClusterVerb, 'image' | 'roles'>;
 
 const TIMEOUT_SECONDS = 300;
 /** How long to wait for what the server says about itself. A repeated installation may be there to repair it. */
@@ -24,40 +32,35 @@ const INFO_TIMEOUT_MS = { upgrade: 10_000, install: 5_000 };
 
 export const cluster: Command = {
   name: 'cluster',
-  usage: 'install|upgrade|diff|options|uninstall|render|roles --target NAME | image --out FOLDER',
-  text: [
-    'Installs a server in a cluster, upgrades or uninstalls it, or prints its manifests (render).',
-    'install can be repeated: options you leave out keep their installed values. upgrade requires an installed server.',
-    'diff shows what install would change with the same options, field by field, and changes nothing; options prints',
-    'those of the installed server.',
-    'image writes a Dockerfile for an image with the programs, and builds it.',
-    'roles prints Roles for users of the server, and gives them to users with --bind, for kubectl apply -f -.',
-  ].join('\n'),
+  usage: Object.keys(VERBS).join('|'),
+  text: 'Installs a server in a cluster, upgrades or uninstalls it, or renders it for GitOps.',
+  verbs: VERBS,
+  sections: SECTIONS,
   options: {
     'create-namespace': { type: 'boolean', text: 'create the namespace if it does not exist' },
-    namespace: { type: 'string', value: 'NAME', text: 'render, roles: namespace, without a target (default)' },
+    namespace: { type: 'string', value: 'NAME', text: 'namespace, without a target (default)' },
     ...INSTALL_OPTIONS,
     as: {
       type: 'string',
       value: 'FORM',
-      text: 'render: manifests; or kustomize, helm: base or chart in the folder of --out',
+      text: 'manifests, on stdout; or kustomize or helm, in the folder of --out (manifests)',
     },
-    out: { type: 'string', value: 'FOLDER', text: 'render --as kustomize or helm, image: folder for the files' },
-    tag: { type: 'string', value: 'NAME', text: 'image: also build it with this name' },
-    push: { type: 'boolean', text: 'image: also push it to its registry' },
+    out: { type: 'string', value: 'FOLDER', text: 'folder for the files' },
+    tag: { type: 'string', value: 'NAME', text: 'also build the image, with this name' },
+    push: { type: 'boolean', text: 'also push the image to its registry' },
     bind: {
       type: 'string',
       multiple: true,
       value: 'WHO:ROLE',
-      text: 'roles: also user=NAME, group=NAME, or serviceaccount=[NAMESPACE/]NAME gets viewer, user, or admin',
+      text: 'also give user=NAME, group=NAME, or serviceaccount=[NAMESPACE/]NAME the Role viewer, user, or admin; repeatable',
     },
-    'delete-data': { type: 'boolean', text: 'uninstall: also delete the volumes with the trajectories' },
-    force: { type: 'boolean', text: 'install, upgrade, diff: take back what others changed in the objects' },
+    'delete-data': { type: 'boolean', text: 'also delete the volumes with the trajectories' },
+    force: { type: 'boolean', text: 'take back what others changed, also where a GitOps tool keeps the installation' },
     'dry-run': { type: 'boolean', text: 'only print what would change' },
     backup: {
       type: 'string',
       value: 'FILE|DIR',
-      text: 'upgrade: save the store of the server first; going back to an older server may need it',
+      text: 'save the store of the server first; going back to an older server may need it',
     },
     timeout: {
       type: 'string',
@@ -67,9 +70,10 @@ export const cluster: Command = {
   },
   async run(context, commandLine) {
     const [word, ...more] = commandLine.words;
-    const action = ACTIONS.find((name) => name === word);
+    const action = isVerb(word) ? word : undefined;
     if (action === undefined || more.length > 0)
       throw new StudioError('usage', `usage: rollout cluster ${cluster.usage}`);
+    refuseOtherOptions(cluster, action, VERBS[action], commandLine);
     if (action === 'image') return await image(context, commandLine);
     if (action === 'roles') return await roles(context, commandLine, () => open(context, commandLine));
     if (action === 'render' && targetOf(context) === undefined)
@@ -82,6 +86,10 @@ export const cluster: Command = {
     }
   },
 };
+
+function isVerb(word: string | undefined): word is ClusterVerb {
+  return word !== undefined && Object.hasOwn(VERBS, word);
+}
 
 async function open(context: Context, commandLine: CommandLine): Promise<Cluster> {
   const target = targetOf(context);
@@ -201,7 +209,11 @@ async function remove(opened: Cluster, context: Context, commandLine: CommandLin
   const report = reporter(context, false);
   const isRemoved = await uninstall(
     opened,
-    { deleteData: flag(commandLine, 'delete-data'), signal: context.signal },
+    {
+      deleteData: flag(commandLine, 'delete-data'),
+      force: flag(commandLine, 'force'),
+      signal: context.signal,
+    },
     report,
   );
   report.end(

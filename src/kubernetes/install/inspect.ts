@@ -9,6 +9,7 @@ import { metadataOf } from '../access/metadata.ts';
 import { type Deployment, type KubeObject, kindOf } from '../access/objects.ts';
 import { isOurs, LABEL, NAMES, VERSION_ANNOTATION } from '../names.ts';
 import { type ClusterPart, clusterPart } from './clusterPart.ts';
+import { gitOpsOwnerOf } from './gitOps.ts';
 import { objectsOf } from './manifests/all.ts';
 import type { ProgramMaps } from './manifests/programs.ts';
 import { serverVersion } from './manifests/server.ts';
@@ -32,6 +33,8 @@ export interface InspectedInstallation {
   /** Whether the server has the programs of this version; otherwise contents are not compared. */
   readonly isThisVersion: boolean;
   readonly objects: readonly InspectedObject[];
+  /** What keeps the installation, such as `the Argo CD application rollouts`. */
+  readonly owner?: string;
 }
 
 /** Returns undefined if nothing is installed. `sha`: hash of this version's programs; undefined if there are none. */
@@ -84,7 +87,8 @@ export async function inspectInstallation(
     }
   });
   const objects = await Promise.all([...secretsOf(options, cluster.namespace).map(read), ...wanted.map(read), ...maps]);
-  return { options, isThisVersion, objects };
+  const owner = deployment && gitOpsOwnerOf(deployment);
+  return { options, isThisVersion, objects, ...(owner === undefined ? {} : { owner }) };
 }
 
 const LACKING = { difference: 'keys are missing' } as const;

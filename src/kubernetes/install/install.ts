@@ -20,6 +20,7 @@ import { type Archive, type ProgramFile, pack } from '../programs/archive.ts';
 import { pageFiles, programFiles, SERVER_PROGRAMS } from '../programs/collect.ts';
 import { podSecurityLabels } from '../security/podSecurity.ts';
 import { type ClusterPart, clusterPart } from './clusterPart.ts';
+import { gitOpsOwner, requireNoGitOps } from './gitOps.ts';
 import { manifests } from './manifests/all.ts';
 import { type InstallOptions, podSecurityLevel } from './options.ts';
 import { OPTIONAL_KINDS, outsideNotes, ownOf } from './outside/kinds.ts';
@@ -64,6 +65,8 @@ const PRUNED: readonly Kind[] = [
   ...OPTIONAL_KINDS,
 ];
 
+const RENDER = 'Render it again with rollout cluster render and the options to change, and commit that.';
+
 /** Packs everything of this installation that pods run. */
 export async function serverArchive(): Promise<Archive> {
   return await pack(await serverFiles());
@@ -78,12 +81,18 @@ export async function serverFiles(): Promise<ProgramFile[]> {
 /** Installs the server, or upgrades the one that exists. */
 export async function install(cluster: Cluster, call: InstallCall, notice: InstallNotice): Promise<void> {
   const { options, dryRun, signal } = call;
+  if (!dryRun && call.force !== true) await requireNoGitOps(cluster, RENDER, signal);
   const objects = manifests(options, await serverArchive(), cluster.namespace);
   if (!(await ensureNamespace(cluster, call, notice))) {
     for (const object of [...secretsOf(options, cluster.namespace), ...objects])
       notice.change({ kind: object.kind, name: object.metadata.name, change: 'created' }, { after: object });
     return;
   }
+  const owner = dryRun ? await gitOpsOwner(cluster, signal) : undefined;
+  if (owner !== undefined)
+    notice.note(`The installation is kept by ${owner}: make these changes in its repository. ${RENDER}`);
+  // Its fields are those that would change.
+  const force = call.force === true || owner !== undefined;
   await requireSecrets(cluster, options, signal);
   await requireNames(cluster, objects, signal);
   for (const { wanted, before, change } of await ensureSecrets(cluster, options, { dryRun, signal })) {
@@ -94,7 +103,7 @@ export async function install(cluster: Cluster, call: InstallCall, notice: Insta
   for (const object of objects) {
     try {
       const accept = (existing: KubeObject): void => requireOurs([existing], cluster.namespace);
-      const done = await applied(cluster, object, { dryRun, signal, accept, force: call.force });
+      const done = await applied(cluster, object, { dryRun, signal, accept, force });
       const { change, before } = done;
       notice.change({ kind: object.kind, name: object.metadata.name, change }, { before, after: done.object });
     } catch (error) {

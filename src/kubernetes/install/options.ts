@@ -56,6 +56,8 @@ export const installOptions = z.object({
   /** How the server is reached from outside its cluster. */
   ingress: ingressOptions.optional(),
   gateway: gatewayOptions.optional(),
+  /** Annotations of the server's Service, for controllers that read there how to connect. */
+  serviceAnnotations: z.record(z.string(), z.string()).optional(),
   /** The proxy in front of the server that says who users are. */
   identity: identityOptions.optional(),
   ...outboundOptions,

@@ -5,6 +5,7 @@ import type { Cluster } from '../access/cluster.ts';
 import type { Kind } from '../access/kinds.ts';
 import type { KubeObject } from '../access/objects.ts';
 import { CLIENT_AUTHORITY, CREATED_ANNOTATION, identityBinding, NAMES, OURS } from '../names.ts';
+import { requireNoGitOps } from './gitOps.ts';
 import type { InstallNotice } from './install.ts';
 import { admissionNames } from './manifests/admission.ts';
 import type { InstallOptions } from './options.ts';
@@ -15,6 +16,8 @@ import { installedOptions } from './stored.ts';
 interface UninstallCall {
   /** Also removes the volumes with the data. */
   readonly deleteData: boolean;
+  /** Also if a GitOps tool keeps the installation. */
+  readonly force?: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -56,6 +59,8 @@ const REMOVAL_MS = 180_000;
 
 /** Removes everything and waits until it is gone; returns whether there was anything. */
 export async function uninstall(cluster: Cluster, call: UninstallCall, notice: InstallNotice): Promise<boolean> {
+  if (call.force !== true)
+    await requireNoGitOps(cluster, 'Remove it where it is kept, such as by deleting the application.', call.signal);
   const running = (await cluster.list('Job', { labels: OURS, signal: call.signal })).filter(
     ({ status }) => (status?.active ?? 0) > 0,
   ).length;

@@ -20,8 +20,8 @@ import { nextGroups } from './nextGroups.ts';
 const GROUPS = { usual: 64, most: 1_000 };
 /** Groups that a stream looks up at once, unless each is judged when the reader takes it. */
 const AT_A_TIME = 16;
-/** Proxies close a connection on which nothing is sent. */
-const COMMENT_EVERY_MS = 15_000;
+/** Proxies close a connection on which nothing is sent, some after 10 s. */
+const COMMENT_EVERY_MS = 5_000;
 /** A reader that takes nothing for so long is gone. */
 const STALLED_MS = 60_000;
 

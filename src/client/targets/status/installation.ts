@@ -32,7 +32,7 @@ export async function readInstallation(
 const REPAIR = 'rollout cluster upgrade';
 
 /** Reports objects that are missing, changed, or of other programs. */
-export function objectsFinding({ objects, options, isThisVersion }: InspectedInstallation): TargetFinding {
+export function objectsFinding({ objects, options, isThisVersion, owner }: InspectedInstallation): TargetFinding {
   // The finding `policy` is about those of admission. Without parts of the cluster, batches run all the same.
   const own = objects.filter(({ part, state }) => part === undefined || state === 'differs' || state === 'foreign');
   const noUsers = objects.filter(({ part, state }) => part === 'identities' && state === 'missing').map(nameOf);
@@ -51,10 +51,9 @@ export function objectsFinding({ objects, options, isThisVersion }: InspectedIns
   if (parts.length > 0) {
     const force = differing.some(({ kind }) => kind !== 'Secret') ? ' --force' : '';
     const first = foreign[0];
+    const repair = owner === undefined ? `Repair it with ${REPAIR}${force}.` : `Sync ${owner}.`;
     const hint =
-      first === undefined
-        ? `Repair it with ${REPAIR}${force}.`
-        : `Remove or rename what belongs to another program (${nameOf(first)}), and repair it with ${REPAIR}${force}.`;
+      first === undefined ? repair : `Remove or rename what belongs to another program (${nameOf(first)}). ${repair}`;
     // Workers then connect without TLS, as rendered manifests allow.
     const isOnlyTls = parts.length === 1 && data.missing.join() === `Secret ${NAMES.authority}`;
     const text = parts.join('; ') + unread;
@@ -65,9 +64,10 @@ export function objectsFinding({ objects, options, isThisVersion }: InspectedIns
   const compared = isThisVersion
     ? `${plural(count, 'object')} as installed`
     : `${plural(count, 'object')} exist; they are of another version, so their content was not compared`;
+  const kept = owner === undefined ? '' : `; kept by ${owner}`;
   if (noUsers.length === 0) {
     const left = options.identityBindings === 'none' ? '; bindings for identities of users are left to others' : '';
-    return { name: 'objects', state: unread === '' ? 'ok' : 'unknown', text: compared + unread + left, data };
+    return { name: 'objects', state: unread === '' ? 'ok' : 'unknown', text: compared + kept + unread + left, data };
   }
   return {
     name: 'objects',

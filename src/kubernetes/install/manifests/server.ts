@@ -98,7 +98,8 @@ export function versionHead(sha: string | undefined): string {
 }
 
 export function serverService(options: InstallOptions, namespace: string): KubeObject {
-  return object('Service', NAMES.server, at(namespace), {
+  const { serviceAnnotations: annotations } = options;
+  const service = object('Service', NAMES.server, at(namespace), {
     spec: {
       type: 'ClusterIP',
       selector: labels('server'),
@@ -108,6 +109,7 @@ export function serverService(options: InstallOptions, namespace: string): KubeO
       ],
     },
   });
+  return annotations === undefined ? service : { ...service, metadata: { ...service.metadata, annotations } };
 }
 
 function podSpec(

@@ -28,6 +28,15 @@ export function dataVolume(
   }
 }
 
+/**
+ * Keep data when an installation is removed or pruned with Helm, Argo CD, or Flux, as `rollout cluster uninstall` does.
+ */
+const KEPT = {
+  'helm.sh/resource-policy': 'keep',
+  'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
+  'kustomize.toolkit.fluxcd.io/prune': 'disabled',
+};
+
 /** Returns the claim that a storage needs, if any. */
 export function claimOf(
   claim: string,
@@ -37,13 +46,12 @@ export function claimOf(
   accessMode: 'ReadWriteOnce' | 'ReadWriteMany',
 ): KubeObject[] {
   if (storage.kind !== 'pvc') return [];
-  return [
-    object('PersistentVolumeClaim', claim, place, {
-      spec: {
-        accessModes: [accessMode],
-        resources: { requests: { storage: size } },
-        ...(storage.storageClass === undefined ? {} : { storageClassName: storage.storageClass }),
-      },
-    }),
-  ];
+  const claimed = object('PersistentVolumeClaim', claim, place, {
+    spec: {
+      accessModes: [accessMode],
+      resources: { requests: { storage: size } },
+      ...(storage.storageClass === undefined ? {} : { storageClassName: storage.storageClass }),
+    },
+  });
+  return [{ ...claimed, metadata: { ...claimed.metadata, annotations: KEPT } }];
 }

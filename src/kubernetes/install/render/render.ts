@@ -4,12 +4,14 @@
  * made of the objects that `install` applies. Pure.
  */
 import { stringify } from 'yaml';
+import { PRODUCT } from '../../../common/product.ts';
 import type { KubeObject } from '../../access/objects.ts';
-import { CLIENT_AUTHORITY, NAMES, TOKEN_KEYS } from '../../names.ts';
+import { AUTHORITY_KEYS, CLIENT_AUTHORITY, NAMES, TOKEN_KEYS } from '../../names.ts';
 import type { Archive } from '../../programs/archive.ts';
 import { OWN_KEYS } from '../../tls/authority.ts';
 import { manifests } from '../manifests/all.ts';
 import type { InstallOptions } from '../options.ts';
+import { parseStorage } from '../storage.ts';
 
 /** What to render. */
 export interface Rendering {
@@ -82,17 +84,30 @@ export function documents(objects: readonly KubeObject[]): string {
 
 /** Returns comments that say what must exist before the objects. */
 function head(options: InstallOptions, namespace: string): string {
-  const lines = secretCommands(options, namespace);
+  const create = [`kubectl create namespace ${namespace}`, ...secretCommands(options, namespace)];
+  const existing = secretsOfOthers(options);
   return [
     `# ${MARK}`,
-    `# Rollout Studio in namespace ${namespace}.`,
-    ...(lines.length === 0
-      ? []
-      : ['# Create these Secrets once, before you apply this. Without an authority, workers']),
-    ...(lines.length === 0 ? [] : ['# connect without TLS.']),
-    ...comments(lines),
+    `# ${PRODUCT} in namespace ${namespace}.`,
+    '# Once, before you apply this, where they do not exist:',
+    ...comments(create),
+    ...(options.authoritySecret === undefined ? ['# Without an authority, workers connect without TLS.'] : []),
+    ...(existing.length === 0 ? [] : ['# The server starts once these Secrets, which you manage, exist:']),
+    ...comments(existing),
     '',
   ].join('\n');
+}
+
+/** Returns the Secrets that others manage, with their keys. */
+function secretsOfOthers({ tokensSecret, authoritySecret, storage }: InstallOptions): string[] {
+  const parsed = parseStorage(storage);
+  return [
+    ...(tokensSecret === undefined ? [] : [`${tokensSecret} (keys ${Object.values(TOKEN_KEYS).join(' and ')})`]),
+    ...(authoritySecret === undefined
+      ? []
+      : [`${authoritySecret} (keys ${AUTHORITY_KEYS.map(({ cert, key }) => `${cert} and ${key}`).join(', or ')})`]),
+    ...(parsed.kind === 'postgres' ? [`${parsed.secret} (key ${parsed.key})`] : []),
+  ];
 }
 
 /** Returns lines as a comment of YAML. */

@@ -87,6 +87,18 @@ test('an Ingress serves a host with TLS, by the plain or the secure port', async
   assert.equal(find(objectsOf(await options('--ingress none', secure), undefined, NS), 'Ingress'), undefined);
 });
 
+test('controllers that read how to connect at the Service find it there', async () => {
+  const transport = 'traefik.ingress.kubernetes.io/service.serverstransport=rollouts-verify@kubernetescrd';
+  const first = await options(`--service-annotation ${transport} --service-annotation a.example/b=c=d`);
+  const annotations = (of: InstallOptions) => find(objectsOf(of, undefined, NS), 'Service')?.metadata.annotations;
+  assert.deepEqual(annotations(first), {
+    'traefik.ingress.kubernetes.io/service.serverstransport': 'rollouts-verify@kubernetescrd',
+    'a.example/b': 'c=d',
+  });
+  assert.deepEqual(annotations(await options('--memory 3Gi', first)), annotations(first), 'an upgrade keeps them');
+  assert.equal(annotations(await options('--service-annotation none', first)), undefined);
+});
+
 test('a route of a gateway has no time-out, and may verify the server', async () => {
   const first = await options('--gateway public/infra --gateway-host rollouts.example.org --gateway-section https');
   const objects = objectsOf(first, undefined, NS);
@@ -164,6 +176,7 @@ test('options that do not fit are refused, with what to do', async () => {
     ['--ingress-class nginx', /require a host/],
     ['--ingress a.example --ingress-annotation x', /has no value/],
     ['--ingress a.example --ingress-tls issuer:', /expected a Secret, issuer:NAME/],
+    ['--service-annotation x', /--service-annotation x has no value/],
     ['--gateway public', /require each other/],
     ['--identity-headers user=X-User', /require each other/],
     ['--identity-headers groups=X-G --identity-from shared-secret:s', /requires user=HEADER/],

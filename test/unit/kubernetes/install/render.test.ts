@@ -52,7 +52,26 @@ describe('a rendered installation', () => {
     const others = resolveOptions({ tokensSecret: 'tokens', authoritySecret: 'issuer' });
     const text = renderManifests({ ...rendering, options: others });
     assert.doesNotMatch(text, /create secret/);
+    assert.match(
+      text,
+      /# +tokens \(keys full and read\)\n# +issuer \(keys ca.crt and ca.key, or tls.crt and tls.key\)/,
+    );
     assert.match(text, /secretName: tokens/);
+  });
+
+  test('keeps its data when Helm, Argo CD, or Flux removes it', () => {
+    const claims = expected.filter(({ kind }) => kind === 'PersistentVolumeClaim');
+    assert.deepEqual(
+      claims.map(({ metadata }) => [metadata.name, metadata.annotations]),
+      ['rollout-studio-store', 'rollout-studio-vllm-cache'].map((name) => [
+        name,
+        {
+          'helm.sh/resource-policy': 'keep',
+          'argocd.argoproj.io/sync-options': 'Prune=false,Delete=false',
+          'kustomize.toolkit.fluxcd.io/prune': 'disabled',
+        },
+      ]),
+    );
   });
 });
 

@@ -1,0 +1,73 @@
+/** Installations that Argo CD or Flux keep: changes made past their repository would be reverted. */
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { objectsFinding } from '../../../../src/client/targets/status/installation.ts';
+import { StudioError } from '../../../../src/common/errors.ts';
+import { Cluster } from '../../../../src/kubernetes/access/cluster.ts';
+import { collectionPath, isKind } from '../../../../src/kubernetes/access/kinds.ts';
+import type { KubeObject } from '../../../../src/kubernetes/access/objects.ts';
+import { gitOpsOwnerOf } from '../../../../src/kubernetes/install/gitOps.ts';
+import { inspectInstallation } from '../../../../src/kubernetes/install/inspect.ts';
+import { install } from '../../../../src/kubernetes/install/install.ts';
+import { manifests } from '../../../../src/kubernetes/install/manifests/all.ts';
+import { resolveOptions } from '../../../../src/kubernetes/install/options.ts';
+import { uninstall } from '../../../../src/kubernetes/install/uninstall.ts';
+import { startKubeApi, statusReply } from '../../../support/kubeApi.ts';
+
+const OPTIONS = resolveOptions({});
+const TRACKING = { 'argocd.argoproj.io/tracking-id': 'rollouts:apps/Deployment:ns/rollout-studio' };
+const OBJECTS = manifests(OPTIONS, { sha: 'a'.repeat(64), packed: Buffer.from('programs') }, 'ns').map((object) =>
+  object.kind === 'Deployment'
+    ? { ...object, metadata: { ...object.metadata, annotations: { ...object.metadata.annotations, ...TRACKING } } }
+    : object,
+);
+
+test('the application, or the object of Flux, is read from what they write', () => {
+  const owner = (metadata: Partial<KubeObject['metadata']>) =>
+    gitOpsOwnerOf({ metadata: { name: 'rollout-studio', ...metadata } });
+  assert.equal(owner({ annotations: TRACKING }), 'the Argo CD application rollouts');
+  assert.equal(owner({ labels: { 'helm.toolkit.fluxcd.io/name': 'lab' } }), 'the Flux HelmRelease lab');
+  assert.equal(owner({ labels: { 'kustomize.toolkit.fluxcd.io/name': 'lab' } }), 'the Flux Kustomization lab');
+  assert.equal(owner({ name: 'a-copy', annotations: TRACKING }), undefined);
+  assert.equal(owner({}), undefined);
+});
+
+test('installation and removal refuse before they change anything; the status names the application', async () => {
+  const byPath = new Map(
+    OBJECTS.map((object) => {
+      assert.ok(isKind(object.kind));
+      return [`${collectionPath(object.kind, object.metadata.namespace)}/${object.metadata.name}`, object];
+    }),
+  );
+  byPath.set('/api/v1/namespaces/ns', { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'ns' } });
+  const writes: string[] = [];
+  await using api = await startKubeApi(({ path, method }) => {
+    if (method !== 'GET') writes.push(`${method} ${path}`);
+    const found = byPath.get(path);
+    return found === undefined ? statusReply(404, 'NotFound', 'no', { name: path, kind: 'x' }) : { body: found };
+  });
+  const cluster = await Cluster.open({ kubeconfig: api.kubeconfig, context: 'test' });
+  const { signal } = new AbortController();
+  const notice = { change: () => undefined, note: () => undefined };
+  const refused = (hint: RegExp) => (error: unknown) =>
+    StudioError.is(error, 'conflict') &&
+    /namespace ns is kept by the Argo CD application rollouts, which may revert/.test(error.message) &&
+    hint.test(error.hint ?? '');
+  try {
+    const call = { options: OPTIONS, createNamespace: false, dryRun: false, timeoutMs: 0, signal };
+    await assert.rejects(install(cluster, call, notice), refused(/rollout cluster render .* add --force\.$/));
+    await assert.rejects(
+      uninstall(cluster, { deleteData: false, signal }, notice),
+      refused(/deleting the application/),
+    );
+    assert.deepEqual(writes, []);
+    const found = await inspectInstallation(cluster, undefined, undefined);
+    assert.ok(found !== undefined);
+    const lacking = objectsFinding(found);
+    assert.equal(lacking.hint, 'Sync the Argo CD application rollouts.', 'the Secrets are missing');
+    const complete = objectsFinding({ ...found, objects: found.objects.filter(({ state }) => state === 'ok') });
+    assert.match(complete.text, /; kept by the Argo CD application rollouts$/);
+  } finally {
+    cluster.close();
+  }
+});
