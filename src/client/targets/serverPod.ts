@@ -4,6 +4,7 @@ import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { Pod } from '../../kubernetes/access/objects.ts';
 import { isReady, isUnresponsive } from '../../kubernetes/access/podReady.ts';
 import { findObstacle } from '../../kubernetes/install/ready.ts';
+import { crashReason } from './crashReason.ts';
 import {
   labels,
   NAMES,
@@ -98,23 +99,27 @@ const TRANSIENT = new Set(['ContainerCreating', 'PodInitializing']);
 
 /** Returns why a pod cannot run, in the cluster's words, or undefined if there is no obstacle. */
 export function obstacleOf(pod: Pod): string | undefined {
-  const states = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])].map(
-    ({ state }) => state,
-  );
+  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+  const states = statuses.map(({ state }) => state);
+  const crashed = statuses.find(({ state }) => state?.waiting?.reason === 'CrashLoopBackOff')?.lastState?.terminated;
   const waiting = states.find(
     (state) => state?.waiting !== undefined && !TRANSIENT.has(state.waiting.reason ?? ''),
   )?.waiting;
   const ended = states.find((state) => state?.terminated !== undefined && state.terminated.exitCode !== 0)?.terminated;
   const unscheduled = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
   const why =
+    (crashed === undefined ? undefined : { reason: 'crashes again and again', message: endText(crashed) }) ??
     waiting ??
-    (ended === undefined
-      ? undefined
-      : { reason: ended.reason, message: ended.message ?? `exit code ${ended.exitCode}` }) ??
+    (ended === undefined ? undefined : { reason: ended.reason, message: endText(ended) }) ??
     unscheduled;
   if (why === undefined) return undefined;
   return (
     `pod ${pod.metadata.name}: ` +
     [why.reason, why.message].filter((text) => text !== undefined && text !== '').join(': ')
   );
+}
+
+/** Returns why a container ended: in its own words, or with its exit code. */
+function endText({ reason, message = '', exitCode }: { reason?: string; message?: string; exitCode: number }): string {
+  return crashReason(message) ?? (reason === 'OOMKilled' ? 'out of memory' : `exit code ${exitCode}`);
 }
