@@ -4,7 +4,6 @@ import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { Pod } from '../../kubernetes/access/objects.ts';
 import { isReady, isUnresponsive } from '../../kubernetes/access/podReady.ts';
 import { findObstacle } from '../../kubernetes/install/ready.ts';
-import { crashReason } from './crashReason.ts';
 import {
   labels,
   NAMES,
@@ -14,6 +13,7 @@ import {
   TOKEN_KEYS,
   TOKENS_VOLUME,
 } from '../../kubernetes/names.ts';
+import { crashReason } from './crashReason.ts';
 
 export interface ServerPod {
   readonly name: string;

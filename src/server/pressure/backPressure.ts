@@ -178,18 +178,26 @@ export class BackPressure {
       const { name, label, limit, load, router, text } = each;
       const announced = this.#announced(name);
       return {
-      endpoint: label,
-      ...this.#replicaInfo(name),
-      ...announced,
-      permits: limit.permits(now),
-      ...(announced.pause === undefined ? { excess: excessCalls(each, this.#demand(each, ({ demand }) => demand), now) } : {}),
-      state: limit.state,
-      ...(load === undefined ? {} : { running: load.running, waiting: load.waiting }),
-      ...(load?.kvCache === undefined ? {} : { kv_cache: load.kvCache }),
-      ...(load?.preemptions === undefined ? {} : { preemptions: load.preemptions }),
-      ...(router === undefined ? {} : { router: routerText(router) }),
-      ...(text === undefined || limit.state === 'ok' ? {} : { text }),
-    };
+        endpoint: label,
+        ...this.#replicaInfo(name),
+        ...announced,
+        permits: limit.permits(now),
+        ...(announced.pause === undefined
+          ? {
+              excess: excessCalls(
+                each,
+                this.#demand(each, ({ demand }) => demand),
+                now,
+              ),
+            }
+          : {}),
+        state: limit.state,
+        ...(load === undefined ? {} : { running: load.running, waiting: load.waiting }),
+        ...(load?.kvCache === undefined ? {} : { kv_cache: load.kvCache }),
+        ...(load?.preemptions === undefined ? {} : { preemptions: load.preemptions }),
+        ...(router === undefined ? {} : { router: routerText(router) }),
+        ...(text === undefined || limit.state === 'ok' ? {} : { text }),
+      };
     });
   }
 

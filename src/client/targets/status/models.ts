@@ -48,7 +48,13 @@ async function modelFinding(
   if (ready > 0)
     return scaling?.problem === undefined
       ? { name: 'model', state: 'ok', text: title, data }
-      : { name: 'model', state: 'missing', text: `${title}; ${scaling.problem.text}`, hint: scaling.problem.hint, data };
+      : {
+          name: 'model',
+          state: 'missing',
+          text: `${title}; ${scaling.problem.text}`,
+          hint: scaling.problem.hint,
+          data,
+        };
   const obstacle = live.map(obstacleOf).find((text) => text !== undefined);
   const log = `kubectl logs deployment/${objectName(name)} -n ${cluster.namespace}`;
   return {

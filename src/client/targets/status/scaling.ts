@@ -47,7 +47,7 @@ async function kedaProblem(
   if (found === 'unsupported') return { text: 'the cluster has no KEDA, so nothing scales it', hint: install };
   if (found === undefined)
     return { text: `its ScaledObject ${name} is missing`, hint: 'Repair it with rollout cluster upgrade.' };
-  const { conditions = [], hpaName } = found;
+  const { conditions, hpaName } = found;
   if (conditions.length === 0 || conditions.every(({ status }) => status === 'Unknown'))
     return {
       text: 'KEDA has not taken up its ScaledObject, so nothing scales it',
@@ -97,7 +97,10 @@ async function hpaProblem(
 async function read(
   get: () => Promise<KubeObject | undefined>,
 ): Promise<
-  { readonly conditions: readonly Condition[]; readonly hpaName: string | undefined } | 'unreadable' | 'unsupported' | undefined
+  | { readonly conditions: readonly Condition[]; readonly hpaName: string | undefined }
+  | 'unreadable'
+  | 'unsupported'
+  | undefined
 > {
   try {
     const found = await get();

@@ -57,7 +57,10 @@ export async function withReplicas(
   const current = existing?.spec?.replicas;
   if (existing === undefined || current === undefined) return { object, force: false };
   if (spec['replicas'] === undefined)
-    return { object: isNumberOurs(existing) ? { ...object, spec: { ...spec, replicas: current } } : object, force: false };
+    return {
+      object: isNumberOurs(existing) ? { ...object, spec: { ...spec, replicas: current } } : object,
+      force: false,
+    };
   if (!removed.some((scaler) => scaler.metadata.name === metadata.name) || spec['replicas'] === current)
     return { object, force: false };
   if (dryRun) return { object, force: true };
