@@ -1,7 +1,7 @@
 /** Finds a cluster's rollout server and its client tokens, using the user's kubeconfig. */
 import { StudioError } from '../../common/errors.ts';
 import type { Cluster } from '../../kubernetes/access/cluster.ts';
-import type { Pod } from '../../kubernetes/access/objects.ts';
+import type { ContainerStatus, Pod } from '../../kubernetes/access/objects.ts';
 import { isReady, isUnresponsive } from '../../kubernetes/access/podReady.ts';
 import { findObstacle } from '../../kubernetes/install/ready.ts';
 import {
@@ -101,14 +101,14 @@ const TRANSIENT = new Set(['ContainerCreating', 'PodInitializing']);
 export function obstacleOf(pod: Pod): string | undefined {
   const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
   const states = statuses.map(({ state }) => state);
-  const crashed = statuses.find(({ state }) => state?.waiting?.reason === 'CrashLoopBackOff')?.lastState?.terminated;
+  const crashed = statuses.find(isCrashing)?.lastState?.terminated;
   const waiting = states.find(
     (state) => state?.waiting !== undefined && !TRANSIENT.has(state.waiting.reason ?? ''),
   )?.waiting;
   const ended = states.find((state) => state?.terminated !== undefined && state.terminated.exitCode !== 0)?.terminated;
   const unscheduled = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
   const why =
-    (crashed === undefined ? undefined : { reason: 'crashes again and again', message: endText(crashed) }) ??
+    (crashed === undefined ? undefined : { reason: 'keeps crashing', message: endText(crashed) }) ??
     waiting ??
     (ended === undefined ? undefined : { reason: ended.reason, message: endText(ended) }) ??
     unscheduled;
@@ -117,6 +117,15 @@ export function obstacleOf(pod: Pod): string | undefined {
     `pod ${pod.metadata.name}: ` +
     [why.reason, why.message].filter((text) => text !== undefined && text !== '').join(': ')
   );
+}
+
+/** Whether a container of the pod ends again and again. */
+export function keepsCrashing(pod: Pod): boolean {
+  return (pod.status?.containerStatuses ?? []).some(isCrashing);
+}
+
+function isCrashing({ state }: ContainerStatus): boolean {
+  return state?.waiting?.reason === 'CrashLoopBackOff';
 }
 
 /** Returns why a container ended: in its own words, or with its exit code. */

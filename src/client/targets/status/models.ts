@@ -5,7 +5,7 @@ import type { InstallOptions } from '../../../kubernetes/install/options.ts';
 import { type InstalledModel, modelLabels, modelsOf, objectName } from '../../../kubernetes/install/vllm/models.ts';
 import { servedNames } from '../../../kubernetes/install/vllm/options.ts';
 import { selector } from '../../../kubernetes/names.ts';
-import { obstacleOf } from '../serverPod.ts';
+import { keepsCrashing, obstacleOf } from '../serverPod.ts';
 import { type TargetFinding, trouble } from './finding.ts';
 import { scalingOf } from './scaling.ts';
 
@@ -57,6 +57,7 @@ async function modelFinding(
         };
   const obstacle = live.map(obstacleOf).find((text) => text !== undefined);
   const log = `kubectl logs deployment/${objectName(name)} -n ${cluster.namespace}`;
+  const isFromS3 = options.s3Secret !== undefined && live.some(keepsCrashing);
   return {
     name: 'model',
     state: 'missing',
@@ -66,7 +67,10 @@ async function modelFinding(
         ? `Start it with kubectl scale deployment ${objectName(name)} --replicas=1 -n ${cluster.namespace}`
         : obstacle === undefined
           ? `Loading weights takes minutes. Follow it with ${log}.`
-          : `Calls wait for it. Free what it needs, or change it with rollout cluster upgrade. See ${log}.`,
+          : isFromS3
+            ? `Check the bucket, and the keys of the Secret ${options.s3Secret}, which it reads again at each start. See ` +
+              `${log}.`
+            : `Calls wait for it. Free what it needs, or change it with rollout cluster upgrade. See ${log}.`,
     data,
   };
 }
