@@ -81,11 +81,11 @@ export const VLLM_OPTIONS = {
     type: 'string',
     value: 'HOW',
     text:
-      'add replicas while requests wait, from --vllm-replicas to --vllm-max-replicas: keda (a ScaledObject), or hpa ' +
+      'add replicas while calls wait, from --vllm-replicas to --vllm-max-replicas: keda (a ScaledObject), or hpa ' +
       '(the custom metric vllm_num_requests_waiting); `none` stops it',
   },
   'vllm-max-replicas': { type: 'string', value: 'N', text: 'maximum number of replicas with --vllm-autoscale' },
-  'vllm-prometheus': { type: 'string', value: 'URL', text: 'Prometheus that KEDA asks for requests that wait' },
+  'vllm-prometheus': { type: 'string', value: 'URL', text: 'Prometheus that KEDA asks for calls that wait' },
   'vllm-upgrade': {
     type: 'string',
     value: 'HOW',

@@ -347,6 +347,8 @@ export const serverInfo = z.object({
       waiting: int.optional(),
       kv_cache: z.number().optional(),
       preemptions: int.optional(),
+      /** Calls beyond its permits, which workers hold back. */
+      excess: int.optional(),
       /** The router that answers there, in words. Without the load of its engines. */
       router: z.string().optional(),
       state: z.enum(['ok', 'busy', 'down']),

@@ -1,7 +1,7 @@
 /** Finds a cluster's rollout server and its client tokens, using the user's kubeconfig. */
 import { StudioError } from '../../common/errors.ts';
 import type { Cluster } from '../../kubernetes/access/cluster.ts';
-import type { Pod } from '../../kubernetes/access/objects.ts';
+import type { ContainerStatus, Pod } from '../../kubernetes/access/objects.ts';
 import { isReady, isUnresponsive } from '../../kubernetes/access/podReady.ts';
 import { findObstacle } from '../../kubernetes/install/ready.ts';
 import {
@@ -13,6 +13,7 @@ import {
   TOKEN_KEYS,
   TOKENS_VOLUME,
 } from '../../kubernetes/names.ts';
+import { crashReason } from './crashReason.ts';
 
 export interface ServerPod {
   readonly name: string;
@@ -98,23 +99,36 @@ const TRANSIENT = new Set(['ContainerCreating', 'PodInitializing']);
 
 /** Returns why a pod cannot run, in the cluster's words, or undefined if there is no obstacle. */
 export function obstacleOf(pod: Pod): string | undefined {
-  const states = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])].map(
-    ({ state }) => state,
-  );
+  const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
+  const states = statuses.map(({ state }) => state);
+  const crashed = statuses.find(isCrashing)?.lastState?.terminated;
   const waiting = states.find(
     (state) => state?.waiting !== undefined && !TRANSIENT.has(state.waiting.reason ?? ''),
   )?.waiting;
   const ended = states.find((state) => state?.terminated !== undefined && state.terminated.exitCode !== 0)?.terminated;
   const unscheduled = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
   const why =
+    (crashed === undefined ? undefined : { reason: 'keeps crashing', message: endText(crashed) }) ??
     waiting ??
-    (ended === undefined
-      ? undefined
-      : { reason: ended.reason, message: ended.message ?? `exit code ${ended.exitCode}` }) ??
+    (ended === undefined ? undefined : { reason: ended.reason, message: endText(ended) }) ??
     unscheduled;
   if (why === undefined) return undefined;
   return (
     `pod ${pod.metadata.name}: ` +
     [why.reason, why.message].filter((text) => text !== undefined && text !== '').join(': ')
   );
+}
+
+/** Whether a container of the pod ends again and again. */
+export function keepsCrashing(pod: Pod): boolean {
+  return (pod.status?.containerStatuses ?? []).some(isCrashing);
+}
+
+function isCrashing({ state }: ContainerStatus): boolean {
+  return state?.waiting?.reason === 'CrashLoopBackOff';
+}
+
+/** Returns why a container ended: in its own words, or with its exit code. */
+function endText({ reason, message = '', exitCode }: { reason?: string; message?: string; exitCode: number }): string {
+  return crashReason(message) ?? (reason === 'OOMKilled' ? 'out of memory' : `exit code ${exitCode}`);
 }

@@ -51,7 +51,7 @@ export async function askModels(
 async function choices(values: OptionValues, stored: StoredModels): Promise<Choice<Picked>[]> {
   const files = await vscode.workspace.findFiles(FILES, '**/node_modules/**', MAX_FILES);
   const all: Choice<Picked>[] = [
-    { label: 'One Model…', detail: 'by its name on the Hugging Face hub', icon: 'server', value: 'one' },
+    { label: 'One Model…', detail: 'by its name on the Hugging Face hub, or in S3', icon: 'server', value: 'one' },
   ];
   for (const { fsPath } of files)
     all.push({

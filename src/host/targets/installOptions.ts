@@ -195,7 +195,7 @@ async function askMore(
     const choices: Choice<Row | 'go' | 'models'>[] = [
       {
         label: 'Show Changes',
-        detail: `Compares with ${where}. Nothing is changed before you confirm.`,
+        detail: `Nothing changes before you confirm. Compares with ${where}.`,
         icon: 'diff',
         value: 'go',
       },

@@ -100,7 +100,7 @@ export function responseError(response: FailedResponse, request: KubeRequest, co
         'unsupported',
         `The cluster ${clusterName(context)} does not serve ` +
           `${request.resource}${request.group === '' ? '' : ` of ${request.group}`}.`,
-        'Its version may be too old, or the address may not be that of an API server.',
+        MISSING_GROUPS[request.group] ?? 'Its version may be too old, or the address may not be that of an API server.',
       );
     }
     case 409:
@@ -172,6 +172,12 @@ function forbidden(message: string, request: KubeRequest, make: Make, what: stri
     { isRight: true },
   );
 }
+
+/** What an administrator has to install, by the group of the objects that a cluster does not know. */
+const MISSING_GROUPS: Readonly<Record<string, string>> = {
+  'keda.sh': 'Install KEDA in the cluster first (https://keda.sh), or choose --vllm-autoscale hpa.',
+  'gateway.networking.k8s.io': 'Install the Gateway API in the cluster first, or choose an Ingress.',
+};
 
 function conflict(status: Status | undefined, message: string, what: string, make: Make): StudioError {
   if (status?.reason === 'AlreadyExists')

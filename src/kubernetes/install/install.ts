@@ -26,6 +26,7 @@ import { type InstallOptions, podSecurityLevel } from './options.ts';
 import { OPTIONAL_KINDS, outsideNotes, ownOf } from './outside/kinds.ts';
 import { waitUntilReady } from './ready.ts';
 import { ensureSecrets, requireSecrets, secretsOf } from './secrets.ts';
+import { removeScalers, withReplicas } from './vllm/handover.ts';
 
 export interface Change {
   readonly kind: string;
@@ -99,11 +100,17 @@ export async function install(cluster: Cluster, call: InstallCall, notice: Insta
     const after = change === 'same' ? before : wanted;
     notice.change({ kind: wanted.kind, name: wanted.metadata.name, change }, { before, after });
   }
+  const scalers = await removeScalers(cluster, objects, { dryRun, signal });
+  for (const before of scalers)
+    notice.change({ kind: before.kind, name: before.metadata.name, change: 'removed' }, { before });
   const refused = new Map<ClusterPart, StudioError>();
   for (const object of objects) {
     try {
       const accept = (existing: KubeObject): void => requireOurs([existing], cluster.namespace);
-      const done = await applied(cluster, object, { dryRun, signal, accept, force });
+      const done = await applied(cluster, async (): Promise<Parameters<Cluster['apply']>> => {
+        const { object: sent, force: takes } = await withReplicas(cluster, object, scalers, { dryRun, signal });
+        return [sent, { dryRun, signal, accept, force: takes || force }];
+      });
       const { change, before } = done;
       notice.change({ kind: object.kind, name: object.metadata.name, change }, { before, after: done.object });
     } catch (error) {
@@ -124,7 +131,7 @@ export async function install(cluster: Cluster, call: InstallCall, notice: Insta
     await noteImage(cluster, options.image, signal, notice);
   }
   // Last: until the new pod runs, the old one may still need its programs.
-  await prune(cluster, objects, call, notice);
+  await prune(cluster, [...objects, ...scalers], call, notice);
 }
 
 /** Throws `conflict` before anything is changed if objects of other programs have names of ours. */
@@ -161,10 +168,10 @@ function requireOurs(existing: readonly KubeObject[], namespace: string): void {
 }
 
 /** Applies an object. Another installation that runs at the same time may be the first at any moment. */
-async function applied(cluster: Cluster, object: KubeObject, options: Parameters<Cluster['apply']>[1]) {
+async function applied(cluster: Cluster, read: () => Promise<Parameters<Cluster['apply']>>) {
   for (let tries = 1; ; tries++) {
     try {
-      return await cluster.apply(object, options);
+      return await cluster.apply(...(await read()));
     } catch (error) {
       const isRace = StudioError.is(error, 'conflict') && RACES.has(String(error.details?.['reason']));
       if (!isRace || tries === MAX_TRIES) throw error;
@@ -251,13 +258,14 @@ async function ensureNamespace(cluster: Cluster, call: InstallCall, notice: Inst
   return true;
 }
 
+/** `handled`: objects that stay, or that were removed before. */
 async function prune(
   cluster: Cluster,
-  objects: readonly KubeObject[],
+  handled: readonly KubeObject[],
   call: InstallCall,
   notice: InstallNotice,
 ): Promise<void> {
-  const keep = new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
+  const keep = new Set(handled.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
   // The server publishes it.
   keep.add(`ConfigMap ${NAMES.authority}`);
   for (const component of ['server', 'vllm', 'model'] satisfies Component[]) {

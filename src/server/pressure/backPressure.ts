@@ -12,6 +12,7 @@ import type { Replica } from '../../protocol/replicas.ts';
 import type { WaitReason } from '../../trace/schema.ts';
 import type { EndpointWait } from '../shares/waiting.ts';
 import type { DividedSession, Endpoint, Use } from './endpointState.ts';
+import { excessCalls } from './excess.ts';
 import { EndpointLimit, START_PERMITS } from './limit.ts';
 import { metricsUrl } from './metrics.ts';
 import type { BackPressureOptions, BatchShare, Caller, EndpointReport, SessionPermits } from './options.ts';
@@ -173,18 +174,31 @@ export class BackPressure {
 
   info(): ServerInfo['endpoints'] {
     const now = this.#now();
-    return [...this.#endpoints.values()].map(({ name, label, limit, load, router, text }) => ({
-      endpoint: label,
-      ...this.#replicaInfo(name),
-      ...this.#announced(name),
-      permits: limit.permits(now),
-      state: limit.state,
-      ...(load === undefined ? {} : { running: load.running, waiting: load.waiting }),
-      ...(load?.kvCache === undefined ? {} : { kv_cache: load.kvCache }),
-      ...(load?.preemptions === undefined ? {} : { preemptions: load.preemptions }),
-      ...(router === undefined ? {} : { router: routerText(router) }),
-      ...(text === undefined || limit.state === 'ok' ? {} : { text }),
-    }));
+    return [...this.#endpoints.values()].map((each) => {
+      const { name, label, limit, load, router, text } = each;
+      const announced = this.#announced(name);
+      return {
+        endpoint: label,
+        ...this.#replicaInfo(name),
+        ...announced,
+        permits: limit.permits(now),
+        ...(announced.pause === undefined
+          ? {
+              excess: excessCalls(
+                each,
+                this.#demand(each, ({ demand }) => demand),
+                now,
+              ),
+            }
+          : {}),
+        state: limit.state,
+        ...(load === undefined ? {} : { running: load.running, waiting: load.waiting }),
+        ...(load?.kvCache === undefined ? {} : { kv_cache: load.kvCache }),
+        ...(load?.preemptions === undefined ? {} : { preemptions: load.preemptions }),
+        ...(router === undefined ? {} : { router: routerText(router) }),
+        ...(text === undefined || limit.state === 'ok' ? {} : { text }),
+      };
+    });
   }
 
   #replicaInfo(name: string): { service?: string; replica?: string } {
@@ -312,15 +326,15 @@ export class BackPressure {
   /** Returns a recent demand. It is cached briefly: each worker reports several times a second, and this visits all. */
   #recentDemand(endpoint: Endpoint, now: number): number {
     if (endpoint.demand === undefined || now - endpoint.demand.at >= DEMAND_MS)
-      endpoint.demand = { at: now, rollouts: this.#demand(endpoint, this.#options.callers()) };
+      endpoint.demand = { at: now, rollouts: this.#demand(endpoint, ({ running }) => running) };
     return endpoint.demand.rollouts;
   }
 
-  /** Returns the rollouts that could call the endpoint now; those of a batch with replicas are spread over them. */
-  #demand(endpoint: Endpoint, callers: readonly Caller[]): number {
+  /** Adds up what could call the endpoint now; that of a batch with replicas is spread over them. */
+  #demand(endpoint: Endpoint, of: (caller: Caller) => number): number {
     let demand = 0;
-    for (const caller of callers) {
-      if (endpoint.batches.has(caller.batch)) demand += caller.running / (this.#uses.get(caller.batch)?.spread ?? 1);
+    for (const caller of this.#options.callers()) {
+      if (endpoint.batches.has(caller.batch)) demand += of(caller) / (this.#uses.get(caller.batch)?.spread ?? 1);
     }
     return demand;
   }

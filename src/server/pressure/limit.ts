@@ -34,7 +34,7 @@ const FULL_CACHE = 0.95;
 const QUEUE_SHARE = 0.1;
 const MIN_QUEUE = 2;
 /** From this share of use on, the limit counts as what holds calls back. */
-const BINDING = 0.8;
+export const BINDING = 0.8;
 
 export class EndpointLimit {
   #limit: number;
@@ -56,6 +56,11 @@ export class EndpointLimit {
 
   get state(): EndpointState {
     return this.#state;
+  }
+
+  /** Whether the endpoint has shown how many calls it takes. */
+  get isShown(): boolean {
+    return !this.#slowStart;
   }
 
   /** Starts the limit at the concurrency a batch asks for, unless the endpoint has already shown its limit. */

@@ -229,6 +229,11 @@ function writeEndpoints(out: Exposition, endpoints: ServerInfo['endpoints']): vo
     endpointSamples(({ permits }) => permits),
   );
   out.gauge(
+    'rollout_endpoint_excess_calls',
+    'Model calls that wait in workers because the endpoint takes no more.',
+    endpointSamples(({ excess }) => excess),
+  );
+  out.gauge(
     'rollout_endpoint_up',
     '1 if the endpoint accepts calls, 0 if it is down.',
     endpointSamples(({ state }) => Number(state !== 'down')),

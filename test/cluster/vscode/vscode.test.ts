@@ -1,6 +1,6 @@
 /** A cluster from VS Code: added, installed, used for a batch that loses a pod, and left unchanged. */
 import assert from 'node:assert/strict';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe } from 'node:test';
 import { KubeConfig } from '@kubernetes/client-node';
@@ -18,6 +18,8 @@ const PATIENCE_MS = 90_000;
 /** Its name in the window. */
 const NAME = 'kit';
 const CONTEXT = 'of-another-file';
+/** In the workspace. */
+const MODELS_FILE = 'serving/models.yaml';
 const TASKS = 8;
 const ATTEMPTS = TASKS * SAMPLE_ATTEMPTS;
 describe('a cluster in VS Code', { timeout: 10 * 60_000 }, () => {
@@ -30,6 +32,11 @@ describe('a cluster in VS Code', { timeout: 10 * 60_000 }, () => {
     bench = await ClusterBench.open('vscode');
     const tasks = path.join(folder, 'data', 'tasks.jsonl');
     writeFileSync(tasks, `${readFileSync(tasks, 'utf8').split('\n').slice(0, TASKS).join('\n')}\n`);
+    mkdirSync(path.join(folder, path.dirname(MODELS_FILE)));
+    writeFileSync(
+      path.join(folder, MODELS_FILE),
+      'models:\n  small: { model: Qwen/Qwen3-8B, gpu: a100-40 }\n  judge: { model: Qwen/Qwen3-32B, gpu: a100-80 }\n',
+    );
     const file = path.join(folder, 'batches', 'desk.batch.yaml');
     writeFileSync(
       file,
@@ -84,13 +91,39 @@ describe('a cluster in VS Code', { timeout: 10 * 60_000 }, () => {
     await story.picture('cluster-missing');
   });
 
-  story.step('learns what exists after an install is cancelled midway', async () => {
+  const changes = /Install on kit \(namespace .*\): (\d+) objects to create/;
+  /** Waits for the changes; returns the number of new objects. */
+  const toCreate = async (): Promise<number> => {
+    const title = story.code.workbench.inputTitle.filter({ hasText: changes });
+    await title.waitFor({ timeout: PATIENCE_MS });
+    return Number(changes.exec((await title.textContent()) ?? '')?.[1]);
+  };
+  let withModels = 0;
+
+  story.step('would install the models of a file', async () => {
     const { workbench } = story.code;
     await workbench.command('Rollout: Install on Target…');
     await workbench.inputTitle.filter({ hasText: `Install on ${NAME}` }).waitFor({ timeout: PATIENCE_MS });
     await story.picture('cluster-install');
     await chooseInstallOptions(workbench, bench.site.arguments);
     await story.picture('cluster-options');
+    await workbench.pick('Models');
+    await workbench.picks.filter({ hasText: MODELS_FILE }).waitFor();
+    await story.sizes('cluster-models');
+    await workbench.pick(MODELS_FILE);
+    await workbench.picks.filter({ hasText: `models of ${MODELS_FILE}` }).waitFor();
+    await story.sizes('cluster-models-chosen');
+    await workbench.pick('Show Changes');
+    withModels = await toCreate();
+    await story.sizes('cluster-models-changes');
+    await workbench.pick('Cancel');
+  });
+
+  story.step('learns what exists after an install is cancelled midway', async () => {
+    const { workbench } = story.code;
+    await workbench.command('Rollout: Install on Target…');
+    await workbench.inputTitle.filter({ hasText: `Install on ${NAME}` }).waitFor({ timeout: PATIENCE_MS });
+    await chooseInstallOptions(workbench, bench.site.arguments);
     // The nodes have no GPUs, so the model is taken back.
     await workbench.pick('Models');
     await workbench.pick('One Model…');
@@ -102,8 +135,8 @@ describe('a cluster in VS Code', { timeout: 10 * 60_000 }, () => {
     await workbench.pick('Unchanged');
     await workbench.picks.filter({ hasText: /Models.*none/s }).waitFor();
     await workbench.pick('Show Changes');
-    const changes = /Install on kit \(namespace .*\): \d+ objects to create/;
-    await workbench.inputTitle.filter({ hasText: changes }).waitFor({ timeout: PATIENCE_MS });
+    // A Deployment, a Service, a network policy, and a budget for each of the two models of the file.
+    assert.equal(withModels - (await toCreate()), 8);
     await story.picture('cluster-changes');
     assert.equal(await bench.cluster.get('Deployment', 'rollout-studio'), undefined, 'nothing is applied before that');
     await workbench.pick(/^Apply \d+ Changes/);

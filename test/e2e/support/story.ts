@@ -52,13 +52,25 @@ export class Story extends Steps {
   /** Takes pictures in each theme, and of a small window, when they are requested. */
   async pictures(name: string): Promise<void> {
     if (PICTURES === undefined) return;
-    const { page, workbench } = this.code;
+    const { workbench, page } = this.code;
     for (const [theme, title] of Object.entries(THEMES)) {
       await workbench.command('Preferences: Color Theme');
       await workbench.answer(title);
       await page.locator('.quick-input-widget').waitFor({ state: 'hidden' });
       await this.picture(`${name}-${theme}`);
     }
+    await this.#small(name);
+  }
+
+  /** Takes a picture, and one of a small window, when they are requested. */
+  async sizes(name: string): Promise<void> {
+    if (PICTURES === undefined) return;
+    await this.picture(name);
+    await this.#small(name);
+  }
+
+  async #small(name: string): Promise<void> {
+    const { page } = this.code;
     const size = page.viewportSize();
     await page.setViewportSize(SMALL);
     await this.picture(`${name}-640`);

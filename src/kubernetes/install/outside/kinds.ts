@@ -4,6 +4,7 @@ import type { Cluster } from '../../access/cluster.ts';
 import type { Kind } from '../../access/kinds.ts';
 import type { KubeObject } from '../../access/objects.ts';
 import type { InstallOptions } from '../options.ts';
+import { modelsOf } from '../vllm/models.ts';
 
 export const OPTIONAL_KINDS = [
   ...(['Ingress', 'HTTPRoute', 'BackendTLSPolicy'] as const),
@@ -34,21 +35,35 @@ export async function ownOf(
   }
 }
 
-/** Says what an installation that is reached from outside still lacks. */
-export function outsideNotes({ ingress, gateway, allowIngress, identity }: InstallOptions): string[] {
-  if (allowIngress.length > 0) return [];
-  const form = '--allow-ingress namespace:NAME';
+/** Says what an installation that others reach still lacks. */
+export function outsideNotes(options: InstallOptions): string[] {
+  if (options.allowIngress.length > 0) return [];
+  const scaled = modelsOf(options).some((model) => model.options.autoscale !== undefined);
+  return [
+    ...clientNotes(options),
+    ...(scaled
+      ? [
+          'The network policies of the models and of the server do not admit the Prometheus that autoscaling needs: ' +
+            `name its namespace with ${FORM}.`,
+        ]
+      : []),
+  ];
+}
+
+const FORM = '--allow-ingress namespace:NAME';
+
+function clientNotes({ ingress, gateway, identity }: InstallOptions): string[] {
   if (ingress !== undefined)
     return [
-      `The network policy of the server admits no Ingress controller: name its namespace with ${form}, such as ` +
+      `The network policy of the server admits no Ingress controller: name its namespace with ${FORM}, such as ` +
         '--allow-ingress namespace:ingress-nginx.',
     ];
   if (gateway !== undefined && gateway.namespace === undefined)
     return [
       'The network policy of the server admits only gateways whose pods are in a namespace that you name: ' +
-        `--gateway ${gateway.name}/NAMESPACE, or ${form}.`,
+        `--gateway ${gateway.name}/NAMESPACE, or ${FORM}.`,
     ];
   if (gateway === undefined && identity !== undefined)
-    return [`The network policy of the server does not admit the proxy: name its namespace with ${form}.`];
+    return [`The network policy of the server does not admit the proxy: name its namespace with ${FORM}.`];
   return [];
 }

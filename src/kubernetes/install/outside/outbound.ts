@@ -77,9 +77,9 @@ export function pythonOutboundEnv({ proxy, noProxy, caBundle }: Outbound): Field
   ];
 }
 
-/** Programs in Python, and those with OpenSSL, use these authorities instead of others. */
+/** Programs in Python, those with OpenSSL, and the SDKs of AWS use these authorities instead of others. */
 export function pythonAuthorities(file: string): Fields[] {
-  return ['SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE'].map((name) => ({ name, value: file }));
+  return ['SSL_CERT_FILE', 'REQUESTS_CA_BUNDLE', 'AWS_CA_BUNDLE'].map((name) => ({ name, value: file }));
 }
 
 export function bundleVolumes({ caBundle }: Outbound): Fields[] {

@@ -3,20 +3,28 @@ import type { KubeObject } from '../../access/objects.ts';
 import { object, type Place } from '../manifests/object.ts';
 import { componentOf, type InstalledModel, objectName } from './models.ts';
 
-/**
- * Requests that wait for each replica before another one starts. The server lets only few wait, and holds the other
- * calls back, so a small number already means that there is more to do.
- */
+/** Calls that wait for each replica before another one starts: in its engine, or in workers because it takes no more. */
 const WAITING = '2';
+/** A batch that begins has more calls than an engine takes before its limit is found; a replica is not for that. */
+const RISE_SECONDS = 60;
+const ADD_SECONDS = 60;
 /** Weights take minutes to load, so replicas stay through short pauses, and leave one at a time. */
 const STAY_SECONDS = 600;
 const LEAVE_SECONDS = 300;
 /** What follows the name of a Deployment in the names of its pods; not the name of another model. */
 const POD = '[a-z0-9]+-[a-z0-9]+';
-/** What Prometheus adapters call `vllm:num_requests_waiting`. */
+/**
+ * What a Prometheus adapter serves for each pod; its rule in the guide adds the calls that the server holds back. They
+ * are not a metric of their own: without a batch they have no series, and an autoscaler that lacks a metric removes
+ * nothing.
+ */
 const CUSTOM_METRIC = 'vllm_num_requests_waiting';
 
 const BEHAVIOR = {
+  scaleUp: {
+    stabilizationWindowSeconds: RISE_SECONDS,
+    policies: [{ type: 'Pods', value: 1, periodSeconds: ADD_SECONDS }],
+  },
   scaleDown: {
     stabilizationWindowSeconds: STAY_SECONDS,
     selectPolicy: 'Max',
@@ -62,7 +70,7 @@ export function autoscaling({ name, options }: InstalledModel, namespace: string
             metricType: 'AverageValue',
             metadata: {
               serverAddress: prometheus,
-              query: `sum(vllm:num_requests_waiting{namespace="${namespace}",pod=~"${called}-${POD}"}) or vector(0)`,
+              query: waitingQuery(namespace, `${called}-${POD}`),
               threshold: WAITING,
             },
           },
@@ -70,4 +78,11 @@ export function autoscaling({ name, options }: InstalledModel, namespace: string
       },
     }),
   ];
+}
+
+/** Returns the PromQL of the calls that wait for pods. */
+function waitingQuery(namespace: string, pods: string): string {
+  const sum = (metric: string, label: string): string =>
+    `(sum(${metric}{namespace="${namespace}",${label}=~"${pods}"}) or vector(0))`;
+  return `${sum('vllm:num_requests_waiting', 'pod')} + ${sum('rollout_endpoint_excess_calls', 'replica')}`;
 }

@@ -174,7 +174,7 @@ function container(
       { name: 'USER', value: 'vllm' },
       ...(options.tokenSecret === undefined ? [] : [secretEnv('HF_TOKEN', options.tokenSecret, 'token')]),
       ...(options.apiKeySecret === undefined ? [] : [secretEnv('VLLM_API_KEY', options.apiKeySecret, 'api-key')]),
-      ...s3Env(options.s3Secret),
+      ...s3Env(options),
       ...pythonOutboundEnv(installed),
     ],
     ports: [{ name: 'http', containerPort: VLLM_PORT, protocol: 'TCP' }],

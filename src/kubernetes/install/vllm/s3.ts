@@ -14,7 +14,14 @@ export function s3Arguments({ model, arguments: own }: VllmOptions): string[] {
   return model.startsWith('s3://') && !hasFlag(own, LOAD_FORMAT) ? [LOAD_FORMAT, 'runai_streamer'] : [];
 }
 
-export function s3Env(secret: string | undefined): Readonly<Record<string, unknown>>[] {
+/** Returns the variables for weights in a bucket: those of the `secret`, and how to reach a storage other than AWS. */
+export function s3Env({ model, s3Secret: secret }: VllmOptions): Readonly<Record<string, unknown>>[] {
+  const isUsed = model.startsWith('s3://') || secret !== undefined;
+  // The streamer would ask `BUCKET.HOST`, a name that storage in a cluster does not have.
+  return isUsed ? [...credentials(secret), { name: 'RUNAI_STREAMER_S3_USE_VIRTUAL_ADDRESSING', value: '0' }] : [];
+}
+
+function credentials(secret: string | undefined): Readonly<Record<string, unknown>>[] {
   if (secret === undefined) return [];
   const optional = (name: string) => ({
     name,

@@ -165,7 +165,8 @@ test('server, workers, and vLLM get the proxy and the authorities', async () => 
   ]);
   const model = podOf(objects, 'rollout-studio-vllm');
   assert.equal(model.env['HTTPS_PROXY'], 'http://proxy.corp:3128');
-  assert.equal(model.env['REQUESTS_CA_BUNDLE'], '/rollout/ca-bundle/ca-bundle.crt');
+  for (const name of ['REQUESTS_CA_BUNDLE', 'AWS_CA_BUNDLE'])
+    assert.equal(model.env[name], '/rollout/ca-bundle/ca-bundle.crt');
   const policies = objects.filter(({ kind }) => kind === 'NetworkPolicy').map((each) => JSON.stringify(each));
   assert.equal(policies.filter((text) => text.includes('"port":3128')).length, 3, 'server, workers, and vLLM');
 });

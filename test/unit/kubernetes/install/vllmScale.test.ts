@@ -37,6 +37,12 @@ test('KEDA asks Prometheus for the requests that wait, and nothing else decides 
     scaled,
     /vllm:num_requests_waiting\{namespace=\\"ns\\",pod=~\\"rollout-studio-vllm-\[a-z0-9\]\+-\[a-z0-9\]\+\\"\}/,
   );
+  assert.match(
+    scaled,
+    / \+ \(sum\(rollout_endpoint_excess_calls\{namespace=\\"ns\\",replica=~\\"rollout-studio-vllm-/,
+    'the calls that the server holds back wait, too',
+  );
+  assert.match(scaled, /"scaleUp":\{"stabilizationWindowSeconds":60,"policies":\[\{"type":"Pods","value":1/);
   assert.match(found.get('PersistentVolumeClaim') ?? '', /ReadWriteMany/, 'replicas share the weights');
   assert.match(
     found.get('NetworkPolicy') ?? '',
@@ -74,8 +80,10 @@ test('weights are streamed from a bucket with the credentials of a Secret', asyn
     /"name":"AWS_ACCESS_KEY_ID","valueFrom":\{"secretKeyRef":\{"name":"s3","key":"AWS_ACCESS_KEY_ID"\}\}/,
   );
   assert.match(found, /"key":"AWS_ENDPOINT_URL","optional":true/);
+  // MinIO in a cluster has no name for each bucket.
+  assert.match(found, /"RUNAI_STREAMER_S3_USE_VIRTUAL_ADDRESSING","value":"0"/);
   const own = '--vllm s3://weights/qwen --vllm-argument=--load-format --vllm-argument=runai_streamer_sharded';
   const kept = objects(await options(own)).get('Deployment') ?? '';
   assert.equal(kept.match(/--load-format/g)?.length, 1, 'an argument of the user comes first');
-  assert.doesNotMatch(objects(await options('--vllm org/model')).get('Deployment') ?? '', /load-format|AWS_/);
+  assert.doesNotMatch(objects(await options('--vllm org/model')).get('Deployment') ?? '', /load-format|AWS_|RUNAI_/);
 });
