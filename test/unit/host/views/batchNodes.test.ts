@@ -46,6 +46,12 @@ describe('a batch’s row', () => {
       ['table', 'circle-slash', 'warning', 'debug-pause'],
     );
   });
+  it('says that its trajectories were trimmed, and why', () => {
+    const trimmed = { at: new Date().getTime(), rule: 'rule 1: name nightly' };
+    const look = batchItem(batchRow({ state: 'ended', trimmed }), 2 * HOUR);
+    assert.match(look.description ?? '', /trimmed · 2 h ago$/);
+    assert.match(look.tooltip ?? '', /^Trajectories were trimmed on .* \(rule 1: name nightly\)\. The results stay\.$/m);
+  });
   it('shows relative times in words', () => {
     assert.deepEqual([5_000, 5 * 60_000, 3 * HOUR, 24 * HOUR, 80 * HOUR].map(agoText), [
       'just now',
