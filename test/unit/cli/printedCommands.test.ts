@@ -26,7 +26,7 @@ const KUBECTL = /\bkubectl((?: [^\s,;)]+)+)/g;
 /** What these verbs of kubectl act on, at least. */
 const ARGUMENTS: Readonly<Record<string, RegExp>> = {
   delete: / delete \S+ \S+/,
-  describe: / describe pods? (?:\S+|-l \S+)/,
+  describe: / describe (?:pods?|scaledobject|hpa) (?:\S+|-l \S+)/,
   get: / get [a-zA-Z]+/,
   label: / label (?:--overwrite )?\S+ \S+ (?:\S+=\S*|VALUE)/,
   logs: / logs (?:deployment\/)?\S+/,

@@ -10,7 +10,7 @@ export interface Flow {
   /** Beginning and end of the range, in wall time. */
   readonly from: number;
   readonly to: number;
-  /** Ended rollouts per hour, by slice of the range. Those that were cancelled or lost to infrastructure do not count. */
+  /** Ended rollouts per hour, by slice of the range. Those cancelled or lost to infrastructure do not count. */
   readonly ends: readonly number[];
   /** Maximum number in flight, by slice. */
   readonly inFlight: readonly number[];
