@@ -52,7 +52,7 @@ export const cluster: Command = {
       type: 'string',
       multiple: true,
       value: 'WHO:ROLE',
-      text: 'give a Role (viewer, user, admin) to user=NAME, group=NAME, or serviceaccount=[NAMESPACE/]NAME; repeatable',
+      text: 'the role (viewer, user, admin) of user=NAME, group=NAME, or serviceaccount=[NAMESPACE/]NAME; repeatable',
     },
     'delete-data': { type: 'boolean', text: 'also delete the volumes with the trajectories' },
     force: { type: 'boolean', text: 'take back what others changed, also where a GitOps tool keeps the installation' },
