@@ -50,7 +50,10 @@ describe('a batch’s row', () => {
     const trimmed = { at: new Date().getTime(), rule: 'rule 1: name nightly' };
     const look = batchItem(batchRow({ state: 'ended', trimmed }), 2 * HOUR);
     assert.match(look.description ?? '', /trimmed · 2 h ago$/);
-    assert.match(look.tooltip ?? '', /^Trajectories were trimmed on .* \(rule 1: name nightly\)\. The results stay\.$/m);
+    assert.match(
+      look.tooltip ?? '',
+      /^Trajectories were trimmed on .* \(rule 1: name nightly\)\. The results stay\.$/m,
+    );
   });
   it('shows relative times in words', () => {
     assert.deepEqual([5_000, 5 * 60_000, 3 * HOUR, 24 * HOUR, 80 * HOUR].map(agoText), [
