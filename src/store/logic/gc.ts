@@ -49,10 +49,7 @@ interface Selected {
 
 /** See `Store.gc`. */
 export async function gc(sql: Sql, blobs: CollectableBlobs, options: GcOptions): ReturnType<Store['gc']> {
-  if (sql.isSnapshotOpen())
-    throw new StudioError('unavailable', 'A backup of this store is being made, so nothing can be removed.', {
-      hint: 'Try again when the backup is complete.',
-    });
+  requireNoBackup(sql);
   const now = await sql.now();
   if (!options.dryRun)
     await removeIncomplete(sql, await sql.read((db) => incompleteCopies(db, { before: now - ABANDONED_MS })));
@@ -81,9 +78,17 @@ export async function gc(sql: Sql, blobs: CollectableBlobs, options: GcOptions):
   for (const row of await sql.read((db) => db.all('SELECT id FROM batch WHERE gone = 1 ORDER BY id')))
     await remove(sql, int(row, 'id'));
   const bytes = await trimMarked(sql);
+  requireNoBackup(sql); // it may have begun since, and reads files
   const swept = await blobs.sweep({ before, without: [], dryRun: false });
   await sql.shrink();
   return { ...namesOf(done), kept, blobs: swept.blobs, bytes: swept.bytes + bytes };
+}
+
+function requireNoBackup(sql: Sql): void {
+  if (sql.isSnapshotOpen())
+    throw new StudioError('unavailable', 'A backup of this store is being made, so nothing can be removed.', {
+      hint: 'Try again when the backup is complete.',
+    });
 }
 
 function namesOf(batches: readonly Candidate[]): { batches: string[]; trimmed: string[] } {
