@@ -53,6 +53,15 @@ export function wsSocket(address: () => ServerAddress): OpenSocket {
       socket.on('open', () => events.open());
       socket.on('message', (data) => events.message(textOf(data)));
       socket.on('error', () => undefined); // `close` follows
+      socket.on('unexpected-response', (request, response) => {
+        void import('./socketRefusal.ts')
+          .then(({ socketRefusal }) => socketRefusal(url, response))
+          .catch(() => undefined)
+          .then((refusal) => {
+            request.destroy();
+            events.close(refusal);
+          });
+      });
       socket.on('close', () => events.close());
     };
     open().catch(() => events.close());

@@ -21,8 +21,11 @@ export interface FrameSocket {
 export interface SocketEvents {
   open(): void;
   message(text: string): void;
-  /** Called once, even if the socket never opened. */
-  close(): void;
+  /**
+   * Called at the end, even if the socket never opened. `refusal`: why something between client and server does not let
+   * it through, and will not.
+   */
+  close(refusal?: StudioError): void;
 }
 
 export type OpenSocket = (events: SocketEvents) => FrameSocket;
@@ -70,9 +73,23 @@ export async function follow(
   const cursor: Cursor = { seq: options.after ?? 0, rev: options.afterRev ?? 0 };
   let wait = FIRST_RETRY_MS;
   const stopped = (): boolean => signal.aborted;
+  let refusal: StudioError | undefined;
+  let wasConnected = false;
+  /** Once it was connected, a refusal is an outage. */
+  const permanent = (): StudioError | undefined => (wasConnected ? undefined : refusal);
+  const open: OpenSocket = (events) =>
+    openSocket({
+      ...events,
+      close: (refused) => {
+        refusal = refused;
+        events.close();
+      },
+    });
   while (!stopped()) {
+    refusal = undefined;
     try {
-      await followOnce(openSocket, options, cursor, handlers, signal, () => {
+      await followOnce(open, options, cursor, handlers, signal, () => {
+        wasConnected = true;
         if (wait !== FIRST_RETRY_MS) handlers.lost?.(false);
         wait = FIRST_RETRY_MS;
       });
@@ -80,6 +97,8 @@ export async function follow(
       if (!isOutage(error)) throw error;
     }
     if (stopped()) return;
+    const refused = permanent();
+    if (refused !== undefined) throw refused;
     if (wait === FIRST_RETRY_MS) handlers.lost?.(true);
     await sleep(wait * (0.5 + Math.random()), signal).catch(() => undefined);
     wait = Math.min(wait * 2, MAX_RETRY_MS);

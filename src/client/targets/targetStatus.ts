@@ -19,6 +19,7 @@ import { modelFindings } from './status/models.ts';
 import { outsideFindings } from './status/outside.ts';
 import { resourceFindings } from './status/resources.ts';
 import { admissionFinding, podSecurityFinding } from './status/security.ts';
+import { webSocketFindings } from './status/webSockets.ts';
 import { workerPodFindings } from './status/workerPod.ts';
 import { clusterRef, type Target, targetPlace } from './target.ts';
 
@@ -177,7 +178,9 @@ async function serverFindings(name: string, target: Target, { env, signal }: Sta
       },
     });
     try {
-      return await queryServer(connection.api, signal);
+      const findings = await queryServer(connection.api, signal);
+      // Gateways may let requests pass, and no WebSockets.
+      return 'url' in target ? [...findings, ...(await webSocketFindings(connection, limit))] : findings;
     } finally {
       connection.close();
     }
