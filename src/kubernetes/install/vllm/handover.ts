@@ -41,7 +41,7 @@ export async function removeScalers(
 }
 
 /**
- * Returns a Deployment as it has to be applied. If its number is left to an autoscaler, the current one stays until that
+ * Returns a Deployment as it has to be applied. If its number is left to an autoscaler, the current one stays until it
  * has set another. If not, the number becomes ours again if the autoscaler, which has its name, was `removed`.
  */
 export async function withReplicas(
