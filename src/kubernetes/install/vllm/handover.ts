@@ -18,8 +18,8 @@ interface HandoverCall {
 }
 
 /**
- * Removes the autoscalers that are not among `objects`, and returns them. This comes before the Deployments are applied:
- * two autoscalers would fight over one, and KEDA refuses a second one.
+ * Removes the autoscalers that are not among `objects`, and returns them, before the Deployments are applied: two of
+ * them would fight over one, and KEDA refuses a second one.
  */
 export async function removeScalers(
   cluster: Cluster,
