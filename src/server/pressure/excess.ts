@@ -1,4 +1,4 @@
-/** Says how much more an endpoint is asked for than it takes, which autoscalers of model servers need to know. */
+/** Says how much more an endpoint is asked for than it takes, which is what autoscalers of models need to know. */
 import { BINDING, type EndpointLimit, type EngineLoad } from './limit.ts';
 
 /**

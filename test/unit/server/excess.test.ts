@@ -21,7 +21,7 @@ test('calls beyond the permits of an endpoint that has shown its limit are in ex
   assert.equal(excessCalls({ limit, load: full }, permits - 1, 60_000), 0);
 });
 
-test('a new batch, an endpoint that is down, and calls for another endpoint are no reason for a replica', () => {
+test('a batch that begins, an endpoint that is down, and calls for another one are no reason for a replica', () => {
   assert.equal(excessCalls({ limit: new EndpointLimit(), load: full }, 500, 0), 0, 'its limit is not known');
   const limit = shown();
   assert.equal(excessCalls({ limit, load: { running: 1, waiting: 0 } }, 40, 60_000), 0, 'it has room');

@@ -68,7 +68,7 @@ async function modelFinding(
         : obstacle === undefined
           ? `Loading weights takes minutes. Follow it with ${log}.`
           : isFromS3
-            ? `Check the bucket, and the keys in Secret ${options.s3Secret}, which each start reads. See ${log}.`
+            ? `Check the bucket, and the keys of the Secret ${options.s3Secret}: each start reads them. See ${log}.`
             : `Calls wait for it. Free what it needs, or change it with rollout cluster upgrade. See ${log}.`,
     data,
   };

@@ -3,7 +3,7 @@ import type { KubeObject } from '../../access/objects.ts';
 import { object, type Place } from '../manifests/object.ts';
 import { componentOf, type InstalledModel, objectName } from './models.ts';
 
-/** Calls that wait for each replica before another one starts: in its engine, or in workers if it takes no more. */
+/** Calls that wait for each replica before another one starts: in its engine, or in workers, held back for it. */
 const WAITING = '2';
 /** A batch that begins has more calls than an engine takes before its limit is found; a replica is not for that. */
 const RISE_SECONDS = 60;

@@ -18,8 +18,8 @@ interface HandoverCall {
 }
 
 /**
- * Removes the autoscalers that are not among `objects`, and returns them. This comes before the Deployments are
- * applied: two autoscalers would fight over one, and KEDA refuses a second one.
+ * Removes the autoscalers that are not among `objects`, and returns them, before the Deployments are applied: two of
+ * them would fight over one, and KEDA refuses a second one.
  */
 export async function removeScalers(
   cluster: Cluster,
@@ -41,8 +41,8 @@ export async function removeScalers(
 }
 
 /**
- * Returns a Deployment as it has to be applied. If its number is left to an autoscaler, the current one stays until
- * that has set another. If not, the number becomes ours again if the autoscaler, which has its name, was `removed`.
+ * Returns a Deployment as it has to be applied. If its number is left to an autoscaler, the current one stays until it
+ * has set another. If not, the number becomes ours again if the autoscaler, which has its name, was `removed`.
  */
 export async function withReplicas(
   cluster: Cluster,
