@@ -52,7 +52,9 @@ export const cluster: Command = {
       type: 'string',
       multiple: true,
       value: 'WHO:ROLE',
-      text: 'the role (viewer, user, admin) of user=NAME, group=NAME, or serviceaccount=[NAMESPACE/]NAME; repeatable',
+      text:
+        'also give user=NAME, group=NAME, or serviceaccount=[NAMESPACE/]NAME the Role viewer, user, or admin; ' +
+        'repeatable',
     },
     'delete-data': { type: 'boolean', text: 'also delete the volumes with the trajectories' },
     force: { type: 'boolean', text: 'take back what others changed, also where a GitOps tool keeps the installation' },

@@ -158,7 +158,7 @@ test('a server at a URL, and its WebSocket, are reached through the proxy', asyn
   const reply = await nodeTransport(() => address).request({ method: 'GET', path: '/version' });
   assert.match(await reply.text(), /v1\.34\.4/);
   await new Promise<void>((resolve) => {
-    wsSocket(() => address)({ open: () => undefined, message: () => undefined, close: resolve });
+    wsSocket(() => address)({ open: () => undefined, message: () => undefined, close: () => resolve() });
   });
   assert.equal(upgrades, 1);
   assert.deepEqual(corp.proxy.targets, [`${NAME}:443`, `${NAME}:443`]);
