@@ -13,7 +13,7 @@ import type { Api } from '../../protocol/api.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import { placed } from '../text/placed.ts';
 import { connectTarget } from './connectTarget.ts';
-import { type TargetFinding, trouble } from './status/finding.ts';
+import { forOwner, type TargetFinding, trouble } from './status/finding.ts';
 import { accessFinding, objectsFinding, readInstallation, serverRightsFinding } from './status/installation.ts';
 import { modelFindings } from './status/models.ts';
 import { outsideFindings } from './status/outside.ts';
@@ -76,7 +76,11 @@ export async function targetStatus(name: string, target: Target, options: Status
       ...server.filter((finding) => finding.name !== 'objects'),
       ...[...installation, ...pods, ...resources],
     ];
-    return { target: name, place, findings: findings.map((finding) => completed(finding, name, target)) };
+    return {
+      target: name,
+      place,
+      findings: findings.map((finding) => completed(forOwner(finding, installed.owner), name, target)),
+    };
   } catch (error) {
     options.signal?.throwIfAborted();
     return { target: name, place, findings: [trouble('cluster', error)] };
@@ -99,6 +103,8 @@ interface Installed {
   readonly findings: readonly TargetFinding[];
   /** undefined if nothing is installed, or if that could not be read. */
   readonly options?: InstallOptions;
+  /** The GitOps tool that keeps the installation. */
+  readonly owner?: string | undefined;
 }
 
 async function installationFindings(cluster: Cluster, signal: AbortSignal | undefined): Promise<Installed> {
@@ -106,7 +112,7 @@ async function installationFindings(cluster: Cluster, signal: AbortSignal | unde
     const inspected = await readInstallation(cluster, signal);
     if (inspected === undefined) return { findings: [] };
     const rights = await Promise.all([serverRightsFinding(cluster, inspected, signal), accessFinding(cluster, signal)]);
-    return { findings: [objectsFinding(inspected), ...rights], options: inspected.options };
+    return { findings: [objectsFinding(inspected), ...rights], options: inspected.options, owner: inspected.owner };
   } catch (error) {
     signal?.throwIfAborted();
     return { findings: [trouble('objects', error)] };

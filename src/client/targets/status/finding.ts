@@ -43,3 +43,13 @@ export function trouble(name: TargetFinding['name'], error: unknown): TargetFind
     ...(error.hint === undefined ? {} : { hint: error.hint }),
   };
 }
+
+/** Returns a finding for an installation that a GitOps tool, its owner, keeps: it would revert an upgrade. */
+export function forOwner(finding: TargetFinding, owner: string | undefined): TargetFinding {
+  const { hint } = finding;
+  if (owner === undefined || hint?.includes('rollout cluster upgrade') !== true) return finding;
+  return {
+    ...finding,
+    hint: `${hint} The installation is kept by ${owner}: there, render it again and commit it instead.`,
+  };
+}

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findServerPod, serverTokens } from '../../../../src/client/targets/serverPod.ts';
-import type { TargetFinding } from '../../../../src/client/targets/status/finding.ts';
+import { forOwner, type TargetFinding } from '../../../../src/client/targets/status/finding.ts';
 import {
   gpusFinding,
   nodesFinding,
@@ -129,6 +129,15 @@ describe('the contents of a cluster', () => {
     assert.equal(full.state, 'wrong');
     assert.match(full.text, /^used up: requests\.cpu \(/);
     assert.ok(full.hint !== undefined);
+  });
+
+  it('name the GitOps tool that would revert an upgrade', () => {
+    const finding: TargetFinding = { name: 'model', state: 'wrong', text: '', hint: 'Run rollout cluster upgrade.' };
+    const kept = forOwner(finding, 'the Argo CD application desk');
+    assert.match(kept.hint ?? '', /^Run rollout cluster upgrade\. .* the Argo CD application desk: .* commit it/);
+    assert.equal(forOwner(finding, undefined), finding);
+    const other = { ...finding, hint: 'Free what it needs.' };
+    assert.equal(forOwner(other, 'the Argo CD application desk'), other);
   });
 
   it('use amounts as Kubernetes writes them', () => {
