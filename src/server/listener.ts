@@ -21,15 +21,13 @@ import {
 } from './access/tokens.ts';
 import { errorBody, sendError, statusOf } from './http/reply.ts';
 import type { Router } from './http/router.ts';
+import { Pings } from './pings.ts';
 import type { StoreHealth } from './storeHealth.ts';
 
 const HTTP = { maxHeaderSize: 16 * 1024, keepAliveTimeout: 60_000 } as const;
 /** An append and its envelope. */
 const MAX_WORKER_FRAME = MAX_APPEND_BYTES + 64 * 1024;
 const MAX_CLIENT_FRAME = 64 * 1024;
-/** Some gateways close a connection on which nothing was sent for 10 s. */
-const PING_EVERY_MS = 5_000;
-const MAX_UNANSWERED = 3;
 
 /** Handles everything below a path, such as the embedded demo model. Gets the request with its whole URL. */
 export interface Mount {
@@ -75,9 +73,7 @@ export class Listener {
   #renewal: NodeJS.Timeout | undefined;
   #unwatch: (() => void) | undefined;
   readonly #sockets: { readonly worker: WebSocketServer; readonly client: WebSocketServer };
-  /** Pings that a connection has not answered. */
-  readonly #unanswered = new WeakMap<WebSocket, number>();
-  readonly #ping: NodeJS.Timeout;
+  readonly #pings = new Pings();
 
   constructor(options: ListenerOptions) {
     this.#options = options;
@@ -91,8 +87,6 @@ export class Listener {
     this.#sockets = { worker: webSockets(MAX_WORKER_FRAME), client: webSockets(MAX_CLIENT_FRAME) };
     this.#server = createServer(HTTP);
     this.#serve(this.#server);
-    this.#ping = setInterval(() => this.#pingAll(), PING_EVERY_MS);
-    this.#ping.unref();
   }
 
   #serve(server: Server | TlsServer): void {
@@ -159,7 +153,7 @@ export class Listener {
 
   /** Accepts no new connections and closes the existing ones. */
   async close(): Promise<void> {
-    clearInterval(this.#ping);
+    this.#pings.close();
     clearInterval(this.#renewal);
     this.#unwatch?.();
     const servers = [this.#server, ...(this.#secure === undefined ? [] : [this.#secure])];
@@ -279,25 +273,10 @@ export class Listener {
     accepted: (socket: WebSocket) => void,
   ): void {
     server.handleUpgrade(request, socket, head, (webSocket) => {
-      webSocket.on('pong', () => this.#unanswered.delete(webSocket));
+      this.#pings.add(webSocket);
       webSocket.on('error', () => undefined); // its close follows and is handled
       accepted(webSocket);
     });
-  }
-
-  /** Terminates connections that did not answer the previous pings. */
-  #pingAll(): void {
-    for (const { clients } of Object.values(this.#sockets)) {
-      for (const socket of clients) {
-        const unanswered = this.#unanswered.get(socket) ?? 0;
-        if (unanswered === MAX_UNANSWERED) {
-          socket.terminate();
-          continue;
-        }
-        this.#unanswered.set(socket, unanswered + 1);
-        socket.ping();
-      }
-    }
   }
 }
 
