@@ -125,8 +125,9 @@ describe('the last output', () => {
     const context = callContext();
     await callTool(tools, 'prints_after', { text: 'a last word', file }, context);
     while (!existsSync(file)) await new Promise((resolve) => setTimeout(resolve, 5));
-    // One thread runs both: events before this answer have arrived.
-    await callTool(others, 'fine', { a: 1 });
+    // One thread runs both. It sends what was printed after it has handled a message that waits already, so events
+    // before the second answer have arrived.
+    for (const a of [1, 2]) await callTool(others, 'fine', { a });
     const { onLog, out } = words();
     await tools.close(onLog);
     // On a busy machine, the response and the last word arrive at once, and the call is still being answered.

@@ -82,7 +82,7 @@ async function main(native: string): Promise<void> {
         listen_addresses: '127.0.0.1',
         port: String(port),
         unix_socket_directories: '',
-        max_connections: '60',
+        max_connections: '200', // those of a closed store take a while to end
         fsync: process.env['PG_FSYNC'] ?? 'off',
       };
       const child = spawn(

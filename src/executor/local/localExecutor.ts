@@ -302,10 +302,10 @@ export class LocalExecutor implements Executor {
     const { host, work } = this.#options;
     batch.workers.delete(worker);
     this.#workers.delete(worker);
-    this.#stopping.delete(worker);
-    const succeeded = end.code === 0;
+    // While it starts, a signal that it does not handle yet ends it.
+    const succeeded = this.#stopping.delete(worker) || end.code === 0;
     const shouldReport = !succeeded && !this.#hasEnded(batch);
-    if (!succeeded)
+    if (end.code !== 0)
       host.log(`worker ${worker.name} of ${batch.id}: ${end.text}`, {
         level: 'warning',
         batch: batch.id,
