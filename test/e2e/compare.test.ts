@@ -73,6 +73,7 @@ describe('attempts side by side', { timeout: 300_000 }, () => {
       assert.equal(await workbench.treeItem(/^Task .*, extend · /).getAttribute('aria-selected'), 'true');
       assert.equal(await workbench.treeItem(/^Attempt /).getAttribute('aria-selected'), 'false');
       await workbench.page.keyboard.press('Control+0'); // back to the tree
+      await workbench.page.locator('.monaco-list[role="tree"]:focus').waitFor();
     }
     await workbench.treeItem(/^Attempt 2, failed/).click({ button: 'right' });
     assert.match((await workbench.menuItem('Compare Attempts…').textContent()) ?? '', /C$/);

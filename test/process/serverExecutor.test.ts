@@ -159,7 +159,7 @@ describe('the local executor', () => {
     executor.updateBatch(record(5), plainSubmission());
     const [config] = await configs(1);
     executor.updateBatch({ ...record(4, 1), paused: true, released: true }, plainSubmission());
-    assert.deepEqual(ended, []);
+    assert.equal(ended.length, 0);
     const seen = someEnded();
     executor.updateBatch({ ...record(5), paused: true, released: true }, plainSubmission());
     await seen;
