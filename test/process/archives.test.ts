@@ -199,7 +199,7 @@ describe('backup, restore, and copy', { timeout: 300_000 }, () => {
       const before = existsSync(log) ? statSync(log).size : 0;
       const child = bare.start(['restore', file, '--store', place]);
       const result = outputOf(child);
-      await grown(log, victim === 'client' ? 4_000_000 : Math.max(before, 4_000_000));
+      await grown(log, victim === 'client' ? 2_000_000 : Math.max(before, 2_000_000));
       if (victim === 'client') child.kill('SIGKILL');
       else process.kill(bare.serverFile(place)!.pid, 'SIGKILL');
       await result;
