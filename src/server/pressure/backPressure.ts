@@ -182,15 +182,7 @@ export class BackPressure {
         ...this.#replicaInfo(name),
         ...announced,
         permits: limit.permits(now),
-        ...(announced.pause === undefined
-          ? {
-              excess: excessCalls(
-                each,
-                this.#demand(each, ({ demand }) => demand),
-                now,
-              ),
-            }
-          : {}),
+        ...(announced.pause === undefined ? { excess: this.#excess(each, now) } : {}),
         state: limit.state,
         ...(load === undefined ? {} : { running: load.running, waiting: load.waiting }),
         ...(load?.kvCache === undefined ? {} : { kv_cache: load.kvCache }),
@@ -199,6 +191,11 @@ export class BackPressure {
         ...(text === undefined || limit.state === 'ok' ? {} : { text }),
       };
     });
+  }
+
+  #excess(endpoint: Endpoint, now: number): number {
+    const demand = this.#demand(endpoint, (caller) => caller.demand);
+    return excessCalls(endpoint, demand, now);
   }
 
   #replicaInfo(name: string): { service?: string; replica?: string } {

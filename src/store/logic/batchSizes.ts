@@ -4,6 +4,7 @@ import type { CollectableBlobs } from '../blobs/content.ts';
 import { int, text } from '../sql/row.ts';
 import type { Reader, Sql } from '../sql/sql.ts';
 import { batchStream } from './events.ts';
+import { rolloutPages } from './rolloutPages.ts';
 
 /** Rows per query, so that others wait for none of them for long. */
 const ROLLOUTS = 200;
@@ -53,19 +54,18 @@ async function addEvents(
   add: (batch: number, bytes: number, part?: 'trajectories') => void,
 ): Promise<void> {
   add(batch, await sql.read((db) => eventBytes(db, [batchStream(batch)])));
-  let after = -1;
-  for (;;) {
-    const rows = await sql.read((db) =>
-      db.all('SELECT id, rev FROM rollout WHERE batch = ? AND rev > ? ORDER BY rev LIMIT ?', batch, after, ROLLOUTS),
-    );
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    const ids = rows.map((row) => int(row, 'id'));
-    add(batch, rows.length * ROW);
+  for await (const ids of rolloutPages(sql, batch, ROLLOUTS)) {
+    add(batch, ids.length * ROW);
     add(batch, await sql.read((db) => eventBytes(db, ids)), 'trajectories');
-    after = int(last, 'rev');
     await turn();
   }
+}
+
+/** Returns the bytes of the events of a batch's rollouts. */
+export async function trajectoryBytes(sql: Sql, batch: number): Promise<number> {
+  let bytes = 0;
+  for await (const ids of rolloutPages(sql, batch, ROLLOUTS)) bytes += await sql.read((db) => eventBytes(db, ids));
+  return bytes;
 }
 
 /** Returns the bytes of the events of streams. */

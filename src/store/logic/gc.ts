@@ -5,7 +5,7 @@ import type { CollectableBlobs } from '../blobs/content.ts';
 import { int, intOr, text } from '../sql/row.ts';
 import type { Reader, Row, Sql, Transaction } from '../sql/sql.ts';
 import type { Store } from '../store.ts';
-import { eventBytes } from './batchSizes.ts';
+import { trajectoryBytes } from './batchSizes.ts';
 import { batchStream } from './events.ts';
 import { keptBlobs, markTrimmed, trimMarked } from './trimming.ts';
 import { foldPods } from './usage.ts';
@@ -95,21 +95,6 @@ function namesOf(batches: readonly Candidate[]): { batches: string[]; trimmed: s
   const names = (isTrimmed: boolean): string[] =>
     batches.flatMap(({ name, trim }) => ((trim !== undefined) === isTrimmed ? [name] : []));
   return { batches: names(false), trimmed: names(true) };
-}
-
-/** Returns the bytes of the events of a batch's rollouts. */
-async function trajectoryBytes(sql: Sql, batch: number): Promise<number> {
-  let bytes = 0;
-  for (let after = -1; ; ) {
-    const rows = await sql.read((db) =>
-      db.all('SELECT id, rev FROM rollout WHERE batch = ? AND rev > ? ORDER BY rev LIMIT ?', batch, after, AT_ONCE),
-    );
-    const last = rows.at(-1);
-    if (last === undefined) return bytes;
-    const ids = rows.map((row) => int(row, 'id'));
-    bytes += await sql.read((db) => eventBytes(db, ids));
-    after = int(last, 'rev');
-  }
 }
 
 /** Selects ended batches by age or name, except those that a remaining batch reads; oldest first. */

@@ -36,8 +36,9 @@ export async function planRetention(sql: Sql, blobs: CollectableBlobs, rules: Re
     if (candidate !== undefined) candidates.push(candidate);
   }
   const kept = new Set<string>();
-  for (const { batch, trim } of candidates)
-    if (trim !== undefined) for (const sha of await keptBlobs(sql, batch.id)) kept.add(sha);
+  for (const { batch, trim, mayTrim } of candidates)
+    if (trim !== undefined || (mayTrim && rules.max_bytes !== undefined))
+      for (const sha of await keptBlobs(sql, batch.id)) kept.add(sha);
   const sizes = await batchSizes(sql, blobs, kept);
   for (const candidate of candidates) candidate.size = sizes.get(candidate.batch.id) ?? EMPTY;
   const total = [...sizes.values()].reduce((sum, { all }) => sum + all, 0);

@@ -14,6 +14,7 @@ import { eventBytes } from './batchSizes.ts';
 import { readBatch, SELECT_BATCH } from './batchState.ts';
 import { blobRefsOf } from './blobRefs.ts';
 import { batchStream, pack, readEvents } from './events.ts';
+import { rolloutPages } from './rolloutPages.ts';
 
 /** What was done and came out: who changed what by hand, the scores with their explanations, the answer. */
 const KEPT: ReadonlySet<string> = new Set(['rollout.start', 'edit', 'score', 'rollout.end']);
@@ -83,23 +84,12 @@ export async function trimMarked(sql: Sql): Promise<number> {
 
 async function dropEvents(sql: Sql, batch: number): Promise<number> {
   let bytes = 0;
-  for (let after = -1; ; ) {
-    const rows = await sql.read((db) =>
-      db.all(
-        'SELECT id, rev FROM rollout WHERE batch = ? AND rev > ? AND packed <> ? ORDER BY rev LIMIT ?',
-        batch,
-        after,
-        TRIMMED,
-        AT_ONCE,
-      ),
-    );
-    const last = rows.at(-1);
-    if (last === undefined) return bytes;
+  for await (const ids of rolloutPages(sql, batch, AT_ONCE, `packed <> ${TRIMMED}`)) {
     const kept = new Map<number, readonly KeptEvent[]>();
-    for (const row of rows) kept.set(int(row, 'id'), await keptEvents(sql, int(row, 'id')));
+    for (const id of ids) kept.set(id, await keptEvents(sql, id));
     bytes += await sql.write((tx) => replaceEvents(tx, kept));
-    after = int(last, 'rev');
   }
+  return bytes;
 }
 
 interface KeptEvent {
@@ -197,21 +187,9 @@ export async function keptBlobs(sql: Sql, batch: number): Promise<Set<string>> {
       after = int(last, 'idx');
       await turn();
     }
-  for (let after = -1; ; ) {
-    const rows = await sql.read((db) =>
-      db.all(
-        'SELECT id, rev FROM rollout WHERE batch = ? AND rev > ? AND packed = ? ORDER BY rev LIMIT ?',
-        batch,
-        after,
-        TRIMMED,
-        AT_ONCE,
-      ),
-    );
-    const last = rows.at(-1);
-    if (last === undefined) return kept;
-    for (const rollout of rows) for (const sha of (await refsOfStream(sql, int(rollout, 'id'), 0)).refs) kept.add(sha);
-    after = int(last, 'rev');
-  }
+  for await (const ids of rolloutPages(sql, batch, AT_ONCE, `packed = ${TRIMMED}`))
+    for (const id of ids) for (const sha of (await refsOfStream(sql, id, 0)).refs) kept.add(sha);
+  return kept;
 }
 
 /** Returns the blobs that the events of a stream after `after` name, and the seq of the last one. */
