@@ -349,6 +349,8 @@ export const serverInfo = z.object({
       preemptions: int.optional(),
       /** Calls beyond its permits, which workers hold back. */
       excess: int.optional(),
+      /** Its calls as a share of what a replica of its service has shown to take, 0 to 1. */
+      load: z.number().optional(),
       /** The router that answers there, in words. Without the load of its engines. */
       router: z.string().optional(),
       state: z.enum(['ok', 'busy', 'down']),

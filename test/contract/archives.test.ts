@@ -1,8 +1,10 @@
 /** Backups and copies of batches, between both kinds of stores. */
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { after, before, describe, it } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
 import { ARCHIVE_MAGIC, type ArchiveFrame, type BackupEnd, FrameReader, framesOf } from '../../src/protocol/archive.ts';
@@ -30,6 +32,8 @@ type Kind = (typeof KINDS)[number];
 interface TestPlace {
   readonly store: Store;
   tables(): Promise<Tables>;
+  /** Changes the database as if a server had died in between. */
+  change(sql: string): Promise<unknown>;
 }
 
 interface Archive {
@@ -114,12 +118,23 @@ describe('archives', { timeout: 5 * 60_000 }, () => {
       const url = await postgres.createDatabase();
       const store = await openStore(url, options);
       opened.push(store);
-      return { store, tables: () => postgresTables(postgres, url) };
+      return {
+        store,
+        tables: () => postgresTables(postgres, url),
+        change: (sql) => postgres.query(url, `SET search_path = rollout_studio; ${sql}`),
+      };
     }
     const where = path.join(folder, String(opened.length));
     const store = await openStore(where, options);
     opened.push(store);
-    return { store, tables: () => Promise.resolve(sqliteTables(where)) };
+    return {
+      store,
+      tables: () => Promise.resolve(sqliteTables(where)),
+      change: (sql) => {
+        using database = new DatabaseSync(path.join(where, 'store.db'), { timeout: 5_000 });
+        return Promise.resolve(database.exec(sql));
+      },
+    };
   }
 
   async function filled(kind: Kind): Promise<TestPlace & { readonly rich: RichStore }> {
@@ -358,6 +373,47 @@ describe('archives', { timeout: 5 * 60_000 }, () => {
       const attached = await copied.store.blobs.has([shaOf(LARGE)]);
       assert.equal(attached.size, 1, 'files of tasks are copied');
     });
+
+  for (const kind of KINDS) {
+    it(`of batches in a ${kind} store wait until their trajectories are dropped`, async () => {
+      const { store, rich, change } = await filled(kind);
+      const { ended } = rich;
+      await change(`UPDATE batch SET trimmed = '{"at":1}', trimming = 1 WHERE ended_at IS NOT NULL`);
+      await assert.rejects(store.archive.copyPage(ended, undefined), (error) => {
+        assert.ok(StudioError.is(error, 'unavailable'));
+        return error.message === `The trajectories of batch ${ended} are being trimmed.`;
+      });
+      await store.gc({ dryRun: false }); // completes what was interrupted
+      const target = await place(kind);
+      assert.ok((await copy(store, target.store, ended)) >= 1);
+    });
+
+    it(`that begin while a ${kind} store is trimmed keep the files that they read`, async () => {
+      const { store, rich } = await filled(kind);
+      const unused = randomBytes(100);
+      const sha = shaOf(unused);
+      await store.blobs.put(sha, unused);
+      const isTrimmed = Promise.withResolvers<void>();
+      let backup: Promise<void> | undefined;
+      const unwatch = store.watch((changed) => {
+        if (changed.includes(rich.fork))
+          backup ??= store.archive.backup(() => isTrimmed.promise, new AbortController().signal);
+      });
+      const options = { dryRun: false, blobGraceMs: -1 };
+      const trim = { batches: [rich.ended, rich.fork], trim: () => ({ by: 'ada' }) };
+      try {
+        await assert.rejects(store.gc({ ...options, ...trim }), (error) => StudioError.is(error, 'unavailable'));
+      } finally {
+        isTrimmed.resolve();
+        unwatch();
+      }
+      assert.ok(backup);
+      await backup;
+      assert.equal((await store.blobs.has([sha])).size, 1);
+      await store.gc(options);
+      assert.equal((await store.blobs.has([sha])).size, 0);
+    });
+  }
 
   it('of batches belong to who copies them', async () => {
     const source = await filled('sqlite');

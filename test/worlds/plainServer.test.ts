@@ -1,10 +1,11 @@
 /** The same calls through a plain HTTP server of the same application and through the runner. */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import type { Readable } from 'node:stream';
 import { after, before, test } from 'node:test';
 import type { JsonObject } from '../../src/common/json.ts';
 import type { WorldSession } from '../../src/rollout/ports.ts';
@@ -17,7 +18,7 @@ import { testPython } from './support/python.ts';
 
 let worlds: Worlds;
 let session: WorldSession;
-let server: ChildProcess;
+let server: ChildProcessByStdio<null, null, Readable>;
 let base = '';
 const folder = mkdtempSync(path.join(os.tmpdir(), 'plain-'));
 
@@ -31,7 +32,9 @@ before(async () => {
     env: { PATH: process.env['PATH'], DATABASE_PATH: 'sqlite:///world.db', HOST: '127.0.0.1', PORT: String(port) },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  for await (const chunk of server.stderr ?? []) if (String(chunk).includes('running on')) break;
+  for await (const chunk of server.stderr.iterator({ destroyOnReturn: false }))
+    if (String(chunk).includes('running on')) break;
+  server.stderr.resume();
   worlds = startWorlds(python);
   const world = codeWorld(worlds.world({ set: { clock: 'real' } }), worlds.environment, false);
   session = await world.open({ task: TASK, seed: 7 }, AbortSignal.timeout(60_000));
@@ -106,7 +109,9 @@ test('answers, errors, and the final database equal those of a plain server', as
     const [method, at, body] = request;
     const reply = await fetch(`${base}${at}`, {
       method,
-      ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+      // A connection of its own: the server may close one that was used just when the next request is sent.
+      headers: { connection: 'close', ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const text = await reply.text();
     const called = await callTool(session, tool, args).then(

@@ -97,6 +97,7 @@ const PALETTE: Readonly<Record<CommandId, string>> = {
 };
 
 const onAttempt = all(TRUSTED, 'webviewSection == rolloutAttempt');
+const onWholeAttempt = all(onAttempt, '!isTrimmed');
 const inView = (view: string): string => `view == ${view}`;
 const inBatches = (item: string): string => all(inView(VIEW_IDS.batches), item);
 const inWorlds = (item: string): string => all(inView(VIEW_IDS.worlds), item);
@@ -107,6 +108,11 @@ const IDLE_TARGET = 'viewItem =~ /^target\\.\\w+\\.idle/';
 const ANY_POD = 'viewItem =~ /^pod\\.(pod|process|gone)/';
 const POD_WITH_LOG = 'viewItem =~ /^pod\\..*log$/';
 const ANY_BATCH = 'viewItem =~ /^batch\\./';
+const ENDED_BATCH = 'viewItem =~ /^batch\\.ended/';
+// Without those whose trajectories were trimmed.
+const WHOLE_BATCH = 'viewItem =~ /^batch\\.\\w+$/';
+const WHOLE_ATTEMPT = 'viewItem =~ /^attempt(?!\\.trimmed)/';
+const ANY_WHOLE = 'viewItem =~ /^(batch\\.\\w+$|task$|attempt(?!\\.trimmed))/';
 const pageIs = (...states: readonly string[]): string =>
   all(TRUSTED, KEY.activeBatch, `${KEY.batchState} =~ /^(${states.join('|')})$/`);
 
@@ -202,17 +208,17 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
   // Context menu of an attempt in a batch page, which passes the attempt.
   'webview/context': [
     { command: 'rollout.openTrajectory', when: onAttempt, group: '1_open@1' },
-    { command: 'rollout.debug', when: onAttempt, group: '1_open@2' },
-    { command: 'rollout.compareAttempts', when: onAttempt, group: '1_open@3' },
+    { command: 'rollout.debug', when: onWholeAttempt, group: '1_open@2' },
+    { command: 'rollout.compareAttempts', when: onWholeAttempt, group: '1_open@3' },
     { command: 'rollout.labelAttempt', when: onAttempt, group: '2_label@1' },
-    { command: 'rollout.fork', when: onAttempt, group: '3_launch@1' },
+    { command: 'rollout.fork', when: onWholeAttempt, group: '3_launch@1' },
     { command: 'rollout.copyReference', when: onAttempt, group: '9_copy@1' },
   ],
   'view/item/context': [
     { command: 'rollout.pauseBatch', when: inBatches('viewItem == batch.running'), group: 'inline@1' },
     { command: 'rollout.resumeBatch', when: inBatches('viewItem == batch.paused'), group: 'inline@1' },
     { command: 'rollout.stopBatch', when: inBatches(LIVE), group: 'inline@2' },
-    { command: 'rollout.launchAgain', when: inBatches('viewItem == batch.ended'), group: 'inline@1' },
+    { command: 'rollout.launchAgain', when: inBatches(ENDED_BATCH), group: 'inline@1' },
     { command: 'rollout.launchTask', when: inBatches('viewItem == task'), group: 'inline@1' },
     { command: 'rollout.releaseAttempt', when: inBatches('viewItem == attempt.held'), group: 'inline@1' },
     { command: 'rollout.releaseAttempt', when: inBatches('viewItem == attempt.held'), group: '2_control@1' },
@@ -226,35 +232,35 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.openTrajectory', when: inBatches('viewItem =~ /^attempt/'), group: '1_open@1' },
     {
       command: 'rollout.compareAttempts',
-      when: all(TRUSTED, inBatches('viewItem =~ /^(task$|attempt)/')),
+      when: all(TRUSTED, inBatches('viewItem =~ /^(task$|attempt(?!\\.trimmed))/')),
       group: '1_open@3',
     },
     { command: 'rollout.compareBatches', when: all(TRUSTED, inBatches(ANY_BATCH)), group: '1_open@4' },
-    { command: 'rollout.debug', when: inBatches('viewItem =~ /^attempt/'), group: '1_open@2' },
+    { command: 'rollout.debug', when: inBatches(WHOLE_ATTEMPT), group: '1_open@2' },
     { command: 'rollout.attachDebugger', when: inBatches(LIVE), group: '1_open@2' },
     { command: 'rollout.labelAttempt', when: all(TRUSTED, inBatches('viewItem =~ /^attempt/')), group: '2_label@1' },
-    { command: 'rollout.fork', when: inBatches('viewItem =~ /^attempt/'), group: '3_launch@1' },
+    { command: 'rollout.fork', when: inBatches(WHOLE_ATTEMPT), group: '3_launch@1' },
     { command: 'rollout.pauseBatch', when: inBatches('viewItem == batch.running'), group: '2_control@1' },
     { command: 'rollout.resumeBatch', when: inBatches('viewItem == batch.paused'), group: '2_control@1' },
     { command: 'rollout.releasePods', when: inBatches(LIVE), group: '2_control@2' },
     { command: 'rollout.stopBatch', when: inBatches(LIVE), group: '2_control@3' },
     { command: 'rollout.launchAgain', when: inBatches(ANY_BATCH), group: '3_launch@1' },
     { command: 'rollout.runFailedAgain', when: inBatches(ANY_BATCH), group: '3_launch@2' },
-    { command: 'rollout.retryUnsettled', when: inBatches(ANY_BATCH), group: '3_launch@3' },
-    { command: 'rollout.rescoreBatch', when: all(TRUSTED, inBatches(ANY_BATCH), HAS_FOLDER), group: '3_launch@4' },
+    { command: 'rollout.retryUnsettled', when: inBatches(WHOLE_BATCH), group: '3_launch@3' },
+    { command: 'rollout.rescoreBatch', when: all(TRUSTED, inBatches(WHOLE_BATCH), HAS_FOLDER), group: '3_launch@4' },
     {
       command: 'rollout.copyBatch',
-      when: all(TRUSTED, inBatches('viewItem == batch.ended'), VIEW_KEYS.targets),
+      when: all(TRUSTED, inBatches(ENDED_BATCH), VIEW_KEYS.targets),
       group: '4_data@1',
     },
     {
       command: 'rollout.newRecordedWorld',
-      when: all(TRUSTED, inBatches('viewItem =~ /^(batch|task$|attempt)/'), HAS_FOLDER),
+      when: all(TRUSTED, inBatches(ANY_WHOLE), HAS_FOLDER),
       group: '3_launch@5',
     },
     {
       command: 'rollout.compareWorld',
-      when: all(TRUSTED, inBatches('viewItem =~ /^(batch|task$|attempt)/'), HAS_FOLDER),
+      when: all(TRUSTED, inBatches(ANY_WHOLE), HAS_FOLDER),
       group: '3_launch@6',
     },
     { command: 'rollout.launchTask', when: inBatches('viewItem == task'), group: '3_launch@1' },

@@ -12,7 +12,6 @@ import type { Replica } from '../../protocol/replicas.ts';
 import type { WaitReason } from '../../trace/schema.ts';
 import type { EndpointWait } from '../shares/waiting.ts';
 import type { DividedSession, Endpoint, Use } from './endpointState.ts';
-import { excessCalls } from './excess.ts';
 import { EndpointLimit, START_PERMITS } from './limit.ts';
 import { metricsUrl } from './metrics.ts';
 import type { BackPressureOptions, BatchShare, Caller, EndpointReport, SessionPermits } from './options.ts';
@@ -20,6 +19,7 @@ import { EndpointOutage } from './outage.ts';
 import { type ReplicaChange, ReplicaSets } from './replicas.ts';
 import { RolloutRooms } from './rooms.ts';
 import { routerText } from './routers.ts';
+import { excessCalls, loadRatio } from './scaling.ts';
 import { type ScrapedMetrics, Scraper } from './scraper.ts';
 import { dividePermits } from './shares.ts';
 
@@ -177,12 +177,14 @@ export class BackPressure {
     return [...this.#endpoints.values()].map((each) => {
       const { name, label, limit, load, router, text } = each;
       const announced = this.#announced(name);
+      const ratio = loadRatio(each, this.#siblings(name));
       return {
         endpoint: label,
         ...this.#replicaInfo(name),
         ...announced,
         permits: limit.permits(now),
         ...(announced.pause === undefined ? { excess: this.#excess(each, now) } : {}),
+        ...(ratio === undefined ? {} : { load: ratio }),
         state: limit.state,
         ...(load === undefined ? {} : { running: load.running, waiting: load.waiting }),
         ...(load?.kvCache === undefined ? {} : { kv_cache: load.kvCache }),
@@ -196,6 +198,12 @@ export class BackPressure {
   #excess(endpoint: Endpoint, now: number): number {
     const demand = this.#demand(endpoint, (caller) => caller.demand);
     return excessCalls(endpoint, demand, now);
+  }
+
+  /** Returns all replicas of an endpoint's service. */
+  #siblings(name: string): Endpoint[] {
+    const service = this.#replicas.at(name)?.endpoint ?? name;
+    return this.#replicas.urlsOf(service).flatMap((url) => this.#endpoints.get(url) ?? []);
   }
 
   #replicaInfo(name: string): { service?: string; replica?: string } {

@@ -58,9 +58,9 @@ export class EndpointLimit {
     return this.#state;
   }
 
-  /** Whether the endpoint has shown how many calls it takes. */
-  get isShown(): boolean {
-    return !this.#slowStart;
+  /** The calls that the endpoint has shown to take; undefined before. */
+  get shown(): number | undefined {
+    return this.#slowStart ? undefined : this.#limit;
   }
 
   /** Starts the limit at the concurrency a batch asks for, unless the endpoint has already shown its limit. */

@@ -234,6 +234,11 @@ function writeEndpoints(out: Exposition, endpoints: ServerInfo['endpoints']): vo
     endpointSamples(({ excess }) => excess),
   );
   out.gauge(
+    'rollout_endpoint_load_ratio',
+    'Calls of the endpoint as a share of what a replica of its service takes, 0 to 1.',
+    endpointSamples((endpoint) => endpoint.load),
+  );
+  out.gauge(
     'rollout_endpoint_up',
     '1 if the endpoint accepts calls, 0 if it is down.',
     endpointSamples(({ state }) => Number(state !== 'down')),

@@ -95,12 +95,13 @@ export class DeskBench {
     return texts;
   }
 
-  /** All trajectories of a batch that has ended, including retried ones. */
-  async trajectories(batch: string): Promise<Trajectory[]> {
+  /** The trajectories of a batch that has ended: all, including retried ones, or those that were not canceled. */
+  async trajectories(batch: string, which: 'all' | 'settled' = 'all'): Promise<Trajectory[]> {
     const { api } = await this.connection();
     const reader = new Trajectories(api);
     const read: Trajectory[] = [];
-    for await (const row of api.allRollouts(batch, { all: 1 })) read.push(await reader.read(row.rollout));
+    for await (const row of api.allRollouts(batch, { all: 1 }))
+      if (which === 'all' || row.progress.status !== 'cancelled') read.push(await reader.read(row.rollout));
     return read;
   }
 

@@ -26,7 +26,8 @@ export function describeNewWeights(running: () => Engine): void {
     after(() => bench.close());
 
     it('are stamped on each call, and known to the engine', async () => {
-      const batch = await bench.launch({ attempts: 12, concurrency: 8, tasks: tasks.map(({ id }) => id) });
+      // More attempts than any machine runs meanwhile: it is canceled once all versions were seen.
+      const batch = await bench.launch({ attempts: 200, concurrency: 8, tasks: tasks.map(({ id }) => id) });
       const { api } = await bench.connection();
       await bench.waitForEndpoint(({ running = 0 }) => running > 0, PATIENCE_MS);
       await api.setEndpoint({ endpoint: engine.url, state: 'serving', version: 1 });
@@ -42,9 +43,10 @@ export function describeNewWeights(running: () => Engine): void {
         assert.deepEqual([await engine.weights(), await engine.isPaused()], [String(version), false]);
         await bench.waitForWeights(batch, String(version), PATIENCE_MS);
       }
+      await bench.cancel(batch);
       await bench.follow(batch, () => undefined, AbortSignal.timeout(PATIENCE_MS));
 
-      const calls = (await bench.trajectories(batch)).flatMap((trajectory) => trajectory.calls);
+      const calls = (await bench.trajectories(batch, 'settled')).flatMap((trajectory) => trajectory.calls);
       assert.deepEqual(
         calls
           .filter(({ end }) => end.data.status !== 'ok' || end.data.retries !== undefined)

@@ -174,6 +174,7 @@ function menuOf(view: BatchView): { readonly 'data-vscode-context'?: string } {
       task: view.taskName(cell.index),
       attempt: cell.attempt,
       ...(rollout === undefined ? {} : { rollout }),
+      isTrimmed: view.data.row?.trimmed !== undefined,
       preventDefaultContextMenuItems: true,
     }),
   };

@@ -120,7 +120,7 @@ export function batchItem(row: BatchRow, now: number, waiting?: WaitingBatch): I
     description,
     tooltip,
     icon: waiting !== undefined && counts.running === 0 ? WAITING_ICON : batchIcon(row),
-    context: `batch.${row.state}`,
+    context: `batch.${row.state}${row.trimmed === undefined ? '' : '.trimmed'}`,
     ariaLabel: `Batch ${row.name}, ${row.state}, ${description}`,
   };
 }
@@ -255,12 +255,14 @@ export function attemptItem(row: RolloutRow, now: number): ItemContent {
     description,
     tooltip,
     icon: OUTCOME_ICONS[outcome],
-    context: hold === undefined ? (row.state === 'running' ? 'attempt.running' : 'attempt') : attemptHeld(hold),
+    context: attemptContext(row, hold),
     ariaLabel: `Attempt ${row.attempt}, ${description}`,
   };
 }
 
-/** Returns the context of a held attempt: `attempt.held` if Release can end the hold. */
-function attemptHeld({ why }: HoldSummary): string {
-  return why === 'input' || why === 'lost_server' ? 'attempt.waiting' : 'attempt.held';
+/** `attempt.held`: Release can end the hold. `attempt.trimmed`: only the results are left. */
+function attemptContext(row: RolloutRow, hold: HoldSummary | undefined): string {
+  if (row.trimmed === true) return 'attempt.trimmed';
+  if (hold === undefined) return row.state === 'running' ? 'attempt.running' : 'attempt';
+  return hold.why === 'input' || hold.why === 'lost_server' ? 'attempt.waiting' : 'attempt.held';
 }

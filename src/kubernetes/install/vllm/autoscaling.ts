@@ -14,9 +14,8 @@ const LEAVE_SECONDS = 300;
 /** What follows the name of a Deployment in the names of its pods; not the name of another model. */
 const POD = '[a-z0-9]+-[a-z0-9]+';
 /**
- * What a Prometheus adapter serves for each pod; its rule in the guide adds the calls that the server holds back. They
- * are not a metric of their own: without a batch they have no series, and an autoscaler that lacks a metric removes
- * nothing.
+ * What a Prometheus adapter serves for each pod; its rule in the guide adds what the server knows. That is not a metric
+ * of its own: without a batch it has no series, and an autoscaler that lacks a metric removes nothing.
  */
 const CUSTOM_METRIC = 'vllm_num_requests_waiting';
 
@@ -70,7 +69,7 @@ export function autoscaling({ name, options }: InstalledModel, namespace: string
             metricType: 'AverageValue',
             metadata: {
               serverAddress: prometheus,
-              query: waitingQuery(namespace, `${called}-${POD}`),
+              query: demandQuery(namespace, `${called}-${POD}`),
               threshold: WAITING,
             },
           },
@@ -80,9 +79,14 @@ export function autoscaling({ name, options }: InstalledModel, namespace: string
   ];
 }
 
-/** Returns the PromQL of the calls that wait for pods. */
-function waitingQuery(namespace: string, pods: string): string {
+/**
+ * Returns the PromQL of the calls that wait for pods. While few wait, it is at least what keeps as many replicas as the
+ * calls fill: without it, one would leave that is needed, and come back.
+ */
+function demandQuery(namespace: string, pods: string): string {
   const sum = (metric: string, label: string): string =>
     `(sum(${metric}{namespace="${namespace}",${label}=~"${pods}"}) or vector(0))`;
-  return `${sum('vllm:num_requests_waiting', 'pod')} + ${sum('rollout_endpoint_excess_calls', 'replica')}`;
+  const waiting = `${sum('vllm:num_requests_waiting', 'pod')} + ${sum('rollout_endpoint_excess_calls', 'replica')}`;
+  const kept = `${WAITING} * ${sum('rollout_endpoint_load_ratio', 'replica')}`;
+  return `(${waiting}) > (${kept}) or (${kept})`;
 }

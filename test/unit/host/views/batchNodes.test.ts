@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { menus } from '../../../../src/host/contributions/menus.ts';
 import type { TaskEntry } from '../../../../src/host/views/batches/batchContents.ts';
 import {
   agoText,
@@ -54,6 +55,31 @@ describe('a batch’s row', () => {
       look.tooltip ?? '',
       /^Trajectories were trimmed on .* \(rule 1: name nightly\)\. The results stay\.$/m,
     );
+  });
+  it('has no commands that need trajectories once they were trimmed', () => {
+    const whole = [batchItem(batchRow({ state: 'ended' }), 0), attemptItem(rolloutRow({}), 0)];
+    const trimmed = [
+      batchItem(batchRow({ state: 'ended', trimmed: { at: 0 } }), 0),
+      attemptItem({ ...rolloutRow({}), trimmed: true }, 0),
+    ];
+    const commands = (items: readonly { readonly context?: string }[]): string[] =>
+      items.flatMap(({ context }) =>
+        (menus['view/item/context'] ?? []).flatMap(({ command, when }) => {
+          const [, exact, pattern] = /viewItem (?:== (\S+)|=~ \/(\S+)\/)/.exec(when) ?? [];
+          const isShown = pattern === undefined ? exact === context : new RegExp(pattern).test(context ?? '');
+          return when.includes('view == rollout.batches') && isShown ? [command] : [];
+        }),
+      );
+    const [all, left] = [commands(whole), new Set(commands(trimmed))];
+    assert.deepEqual([...new Set(all.filter((command) => !left.has(command)))].sort(), [
+      'rollout.compareAttempts',
+      'rollout.compareWorld',
+      'rollout.debug',
+      'rollout.fork',
+      'rollout.newRecordedWorld',
+      'rollout.rescoreBatch',
+      'rollout.retryUnsettled',
+    ]);
   });
   it('shows relative times in words', () => {
     assert.deepEqual([5_000, 5 * 60_000, 3 * HOUR, 24 * HOUR, 80 * HOUR].map(agoText), [

@@ -42,6 +42,11 @@ test('KEDA asks Prometheus for the requests that wait, and nothing else decides 
     / \+ \(sum\(rollout_endpoint_excess_calls\{namespace=\\"ns\\",replica=~\\"rollout-studio-vllm-/,
     'the calls that the server holds back wait, too',
   );
+  assert.match(
+    scaled,
+    /\) > \((2 \* \(sum\(rollout_endpoint_load_ratio\{[^}]+\}\) or vector\(0\)\))\) or \(\1\)"/,
+    'replicas that the calls fill stay',
+  );
   assert.match(scaled, /"scaleUp":\{"stabilizationWindowSeconds":60,"policies":\[\{"type":"Pods","value":1/);
   assert.match(found.get('PersistentVolumeClaim') ?? '', /ReadWriteMany/, 'replicas share the weights');
   assert.match(

@@ -1,8 +1,8 @@
 /** Calls beyond what an endpoint takes, by which autoscalers add replicas. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { excessCalls } from '../../../src/server/pressure/excess.ts';
 import { EndpointLimit } from '../../../src/server/pressure/limit.ts';
+import { excessCalls, loadRatio } from '../../../src/server/pressure/scaling.ts';
 
 const full = { running: 8, waiting: 5 };
 
@@ -28,4 +28,19 @@ test('a batch that begins, an endpoint that is down, and calls for another one a
   assert.equal(excessCalls({ limit, load: undefined }, 40, 60_000), 0, 'it has no metrics');
   limit.refused('down', 60_000);
   assert.equal(excessCalls({ limit, load: full }, 40, 60_100), 0);
+});
+
+test('the load of replicas adds up to how many of them the calls need', () => {
+  const limit = shown();
+  const most = limit.shown!;
+  const replica = (running: number, of = limit) => ({ limit: of, load: { running, waiting: 0 } });
+  const needed = (...replicas: ReturnType<typeof replica>[]): number =>
+    Math.ceil(replicas.reduce((sum, each) => sum + loadRatio(each, replicas)!, 0));
+  const fresh = new EndpointLimit(); // takes a part of the calls, so it shows no limit
+  assert.equal(needed(replica(most)), 1);
+  assert.equal(needed(replica(most * 0.6), replica(most * 0.6, fresh)), 2, 'one could not take the calls of both');
+  assert.equal(needed(replica(most * 0.4), replica(most * 0.4, fresh)), 1);
+  assert.equal(needed(replica(most * 3), replica(0, fresh)), 1, 'it adds none: that is what waiting calls do');
+  assert.equal(loadRatio(replica(3, fresh), [replica(3, fresh)]), undefined, 'nobody knows what it takes');
+  assert.equal(loadRatio({ load: undefined }, [replica(3)]), undefined, 'it has no metrics');
 });
