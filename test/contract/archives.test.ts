@@ -132,7 +132,8 @@ describe('archives', { timeout: 5 * 60_000 }, () => {
       tables: () => Promise.resolve(sqliteTables(where)),
       change: (sql) => {
         using database = new DatabaseSync(path.join(where, 'store.db'), { timeout: 5_000 });
-        return Promise.resolve(database.exec(sql));
+        database.exec(sql);
+        return Promise.resolve();
       },
     };
   }
@@ -376,9 +377,10 @@ describe('archives', { timeout: 5 * 60_000 }, () => {
 
   for (const kind of KINDS) {
     it(`of batches in a ${kind} store wait until their trajectories are dropped`, async () => {
-      const { store, rich, change } = await filled(kind);
-      const { ended } = rich;
-      await change(`UPDATE batch SET trimmed = '{"at":1}', trimming = 1 WHERE ended_at IS NOT NULL`);
+      const source = await filled(kind);
+      const { store } = source;
+      const { ended } = source.rich;
+      await source.change(`UPDATE batch SET trimmed = '{"at":1}', trimming = 1 WHERE ended_at IS NOT NULL`);
       await assert.rejects(store.archive.copyPage(ended, undefined), (error) => {
         assert.ok(StudioError.is(error, 'unavailable'));
         return error.message === `The trajectories of batch ${ended} are being trimmed.`;
@@ -393,7 +395,7 @@ describe('archives', { timeout: 5 * 60_000 }, () => {
       const unused = randomBytes(100);
       const sha = shaOf(unused);
       await store.blobs.put(sha, unused);
-      const isTrimmed = Promise.withResolvers<void>();
+      const isTrimmed = Promise.withResolvers<undefined>();
       let backup: Promise<void> | undefined;
       const unwatch = store.watch((changed) => {
         if (changed.includes(rich.fork))
@@ -404,7 +406,7 @@ describe('archives', { timeout: 5 * 60_000 }, () => {
       try {
         await assert.rejects(store.gc({ ...options, ...trim }), (error) => StudioError.is(error, 'unavailable'));
       } finally {
-        isTrimmed.resolve();
+        isTrimmed.resolve(undefined);
         unwatch();
       }
       assert.ok(backup);
