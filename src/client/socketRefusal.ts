@@ -22,14 +22,16 @@ export async function socketRefusal(url: string, response: IncomingMessage): Pro
     return undefined;
   }
   const parsed = jsonOf(body);
-  if (isJsonObject(parsed) && isJsonObject(parsed['error'])) return undefined;
+  const own = isJsonObject(parsed) ? parsed['error'] : undefined;
+  // The server has such a path, but only for WebSockets: the request that it got was none.
+  if (isJsonObject(own) && own['code'] !== 'not_found') return undefined;
   return new StudioError(
     'unsupported',
     `What is in front of ${new URL(url).host} refuses WebSockets (HTTP ${status}).`,
     {
       hint:
-        'Let it pass WebSockets to /v1/client. Contour, for example, needs the annotation ' +
-        'projectcontour.io/websocket-routes=/ at an Ingress.',
+        'Let it pass WebSockets to /v1/client: nginx needs proxy_http_version 1.1 and the headers Upgrade and ' +
+        'Connection, an Ingress of Contour the annotation projectcontour.io/websocket-routes=/.',
     },
   );
 }

@@ -30,6 +30,13 @@ test('a gateway that refuses WebSockets ends the first attempt, with what to do'
   assert.match(error.hint ?? '', /WebSockets to \/v1\/client/);
 });
 
+test('so does one that passes them on as plain requests', { timeout: 30_000 }, async () => {
+  const body = JSON.stringify({ error: { code: 'not_found', message: 'No such path: /v1/client.' } });
+  const reply = `HTTP/1.1 404 Not Found\nContent-Length: ${body.length}\n\n${body}`;
+  const error = await refused(reply, AbortSignal.timeout(20_000));
+  assert.ok(StudioError.is(error, 'unsupported'), String(error));
+});
+
 test('a refusal by the server itself, and a gateway that restarts, are tried again', { timeout: 30_000 }, async () => {
   const body = JSON.stringify({ error: { code: 'forbidden', message: 'no' } });
   for (const reply of [
