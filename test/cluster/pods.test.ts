@@ -257,7 +257,7 @@ describe('pods of a batch', { timeout: 20 * 60_000 }, () => {
         (event) =>
           event.kind === 'infra' &&
           event.data.what === 'suspended' &&
-          event.data.text.endsWith('is waiting for admission by the queue nobodys.'),
+          event.data.text.includes('is waiting for admission by the queue nobodys: nothing says why. Check that Kueue'),
       ),
     );
     const [job] = await cluster.list('Job', { labels: selector(batchLabels(batch)) });

@@ -1,7 +1,7 @@
 /** Reads the pods of a batch and their logs, for people who look at them. Keeps nothing. */
 import { sleep } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
-import type { Cluster } from '../../kubernetes/access/cluster.ts';
+import { type Cluster, eventTime } from '../../kubernetes/access/cluster.ts';
 import { responseStatus } from '../../kubernetes/access/kubeErrors.ts';
 import type { KubeEvent, Pod } from '../../kubernetes/access/objects.ts';
 import { podLog } from '../../kubernetes/access/podLog.ts';
@@ -67,12 +67,8 @@ async function podEvents(cluster: Cluster, signal: AbortSignal): Promise<Map<str
       if (StudioError.is(error, 'forbidden')) return [];
       throw error;
     });
-  events.sort((a, b) => eventAt(a) - eventAt(b));
+  events.sort((a, b) => eventTime(a) - eventTime(b));
   return Map.groupBy(events, ({ involvedObject }) => involvedObject.uid ?? '');
-}
-
-function eventAt({ lastTimestamp, eventTime, metadata }: KubeEvent): number {
-  return Date.parse(lastTimestamp ?? eventTime ?? metadata.creationTimestamp ?? '') || 0;
 }
 
 function createdAt({ metadata }: Pod): number {

@@ -8,7 +8,7 @@ import { isQuota } from '../../kubernetes/access/kubeErrors.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import type { ClusterHost } from '../executor.ts';
 import { type BatchObjects, ownerOf } from './batchObjects.ts';
-import { isForeign, missingValues, settledOf, suspendedText, suspension, withQueue } from './batchPodsState.ts';
+import { isForeign, missingValues, settledOf, suspension, withQueue } from './batchPodsState.ts';
 import { type NextRound, nextRound, type Round } from './jobRounds.ts';
 import { PodAllowance, type PodLimit } from './podAllowance.ts';
 import type { Rounds } from './rounds.ts';
@@ -26,6 +26,8 @@ interface BatchPodsOptions {
   readonly allowed: () => PodLimit | undefined;
   /** Returns how the last of its failed pods ended. */
   readonly lastBadEnd: () => string | undefined;
+  /** Returns what Kueue says about a Job that it does not admit. */
+  readonly queueReason: (job: string) => string | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -33,8 +35,12 @@ interface BatchPodsOptions {
 const RETRY_MS = 10_000;
 /** How often a batch with fewer pods than it could have looks whether it may have more. */
 const SHARE_MS = 2_000;
+/** A queue with room admits a Job within moments, which nobody needs to know. */
+const ADMISSION_MS = 3_000;
 /** While a batch is still being submitted, sizing its pods waits for all tasks, up to this time. */
 const SEAL_PATIENCE_MS = 3_000;
+const SUSPENDED = 'suspended';
+const SILENT = 'nothing says why. Check that Kueue runs, and that the namespace has this LocalQueue';
 /** Errors that a retry does not fix: the cluster does not accept the Job. */
 const FOR_GOOD: ReadonlySet<string> = new Set(['config', 'unsupported', 'too_large']);
 
@@ -52,6 +58,8 @@ export class BatchPods {
   /** The variables whose values nobody has anymore, and how often they were missed. */
   #lacking: { readonly names: readonly string[]; readonly times: number } | undefined;
   readonly #reported = new Set<string>();
+  /** Since when its Job is suspended. */
+  #suspendedAt: number | undefined;
   readonly #allowance: PodAllowance;
   #isRunning = false;
   #isRequested = false;
@@ -81,8 +89,18 @@ export class BatchPods {
   get wait(): { readonly why: 'pods' | 'cluster' | 'queue'; readonly text: string } | undefined {
     const active = this.#options.rounds.active(this.id);
     const { text } = this.#allowance;
-    const suspended = this.#record.released ? undefined : suspension(active, this.#submission.pods?.queue);
+    const suspended = this.#record.released ? undefined : this.#suspension(active);
     return suspended ?? (text === undefined ? undefined : { why: 'pods', text });
+  }
+
+  #suspension(active: Round | undefined): ReturnType<typeof suspension> {
+    return suspension(active, this.#submission.pods?.queue, (job) => this.#queueReason(job));
+  }
+
+  #queueReason(job: string): string | undefined {
+    const since = this.#suspendedAt;
+    const isSilent = since !== undefined && performance.now() - since >= ADMISSION_MS;
+    return this.#options.queueReason(job) ?? (isSilent ? SILENT : undefined);
   }
 
   #sizing(): PodSizing {
@@ -187,10 +205,10 @@ export class BatchPods {
       await objects.removeJob(active, signal);
       return 0;
     }
-    if (active !== undefined) await this.#lookAfter(active);
+    const wait = active === undefined ? 0 : await this.#lookAfter(active);
     if (active !== undefined && !(await this.#releasePods(active))) return SHARE_MS;
     if (this.#record.paused || this.#record.stopping !== undefined) return 0;
-    if (active !== undefined) return this.#grow(active);
+    if (active !== undefined) return active.suspended ? wait : this.#grow(active);
     const next = nextRound({
       rounds: rounds.of(this.id),
       last: rounds.last(this.id),
@@ -267,7 +285,7 @@ export class BatchPods {
   async #grow(active: Round): Promise<number> {
     const { objects, rounds, signal } = this.#options;
     const { has, wants } = this.pods;
-    if (active.suspended || this.#submission.pods?.queue !== undefined || !this.#allowance.isLimited) return 0;
+    if (this.#submission.pods?.queue !== undefined || !this.#allowance.isLimited) return 0;
     const allowed = this.#allowance.of(wants);
     const sizes = grown(active, allowed - has, this.#isSingle);
     if (sizes !== undefined)
@@ -276,21 +294,27 @@ export class BatchPods {
   }
 
   /**
-   * Updates the objects with which the pods of an earlier server's Job start, and reports a Job that waits.
+   * Updates the objects with which the pods of an earlier server's Job start, and reports a Job that waits. Returns
+   * after how many ms to look again; 0 means at the next change.
    */
-  async #lookAfter(active: Round): Promise<void> {
+  async #lookAfter(active: Round): Promise<number> {
     const { objects, signal } = this.#options;
     if (!this.#hasObjects) {
       await objects.write(this.id, this.#submission, active.slots, ownerOf(active), signal);
       await this.#restored();
     }
     this.#hasObjects = true;
-    if (!active.suspended || active.released || this.#record.released) return;
-    await this.#reportOnce(
-      `suspended ${active.name}`,
-      'suspended',
-      suspendedText(active, this.#submission.pods?.queue),
-    );
+    const suspended = this.#record.released ? undefined : this.#suspension(active);
+    if (suspended === undefined) {
+      this.#suspendedAt = undefined;
+      this.#reported.delete(SUSPENDED);
+      return 0;
+    }
+    this.#suspendedAt ??= performance.now();
+    if (suspended.why === 'queue' && this.#queueReason(active.name) === undefined)
+      return Math.max(1, this.#suspendedAt + ADMISSION_MS - performance.now());
+    await this.#reportOnce(SUSPENDED, 'suspended', suspended.text);
+    return 0;
   }
 
   /**

@@ -9,8 +9,9 @@ import { duration } from '../../common/units.ts';
 import { hasProgram, unmetText } from '../../config/needs.ts';
 import { requireHarmlessSidecars } from '../../config/sidecars.ts';
 import type { Submission } from '../../config/submission.ts';
+import { eventTime } from '../../kubernetes/access/cluster.ts';
 import type { Kind } from '../../kubernetes/access/kinds.ts';
-import type { Pod } from '../../kubernetes/access/objects.ts';
+import type { KubeEvent, Pod } from '../../kubernetes/access/objects.ts';
 import { type WatchOptions, watchList } from '../../kubernetes/access/watch.ts';
 import type { ExecutorPod, PodLogOptions } from '../../protocol/pods.ts';
 import type { BatchRecord } from '../../store/store.ts';
@@ -29,6 +30,7 @@ import { allowedPods } from './podAllowance.ts';
 import { type PodEnd, podEnd, unpullable } from './podLife.ts';
 import { withDefaults } from './podResources.ts';
 import { PodWatch } from './podWatch.ts';
+import { QueueReasons } from './queueReasons.ts';
 import { Rounds } from './rounds.ts';
 import { ownLimit, requireRoom } from './scratch.ts';
 import { podSizing } from './sizing.ts';
@@ -61,6 +63,7 @@ export class KubernetesExecutor implements Executor {
   readonly #endedRounds = new Map<string, number>();
   readonly #noSandbox: NoSandboxReports;
   readonly #rounds = new Rounds();
+  readonly #queueReasons = new QueueReasons();
   /** undefined for a server that runs outside of the cluster. */
   readonly #installation: InstallationWatch | undefined;
   readonly #checks: ObjectChecks;
@@ -135,6 +138,7 @@ export class KubernetesExecutor implements Executor {
         role: () => this.#role,
         ignoredRounds: this.#endedRounds.get(id) ?? 0,
         lastBadEnd: () => this.#pods.lastBadEnd(id),
+        queueReason: (job) => this.#queueReasons.of(job),
         allowed: () =>
           allowedPods(id, {
             shares: this.#options.host.shares,
@@ -274,6 +278,7 @@ export class KubernetesExecutor implements Executor {
         const id = type === 'DELETED' ? this.#rounds.remove(job) : this.#rounds.see(job);
         const batch = id === undefined ? undefined : this.#batches.get(id);
         const { name, uid = '' } = job.metadata;
+        if (type === 'DELETED') this.#queueReasons.remove(name);
         if (type === 'DELETED' && active?.uid === uid && !this.#objects.hasRemoved(uid) && batch !== undefined)
           this.#runInBackground('reporting a deleted Job', batch.jobDeleted(name), id);
         batch?.request();
@@ -311,10 +316,13 @@ export class KubernetesExecutor implements Executor {
 
   #watchEvents(): Promise<void> {
     return this.#watch('Event', {
-      // Earlier events were handled, or no longer matter.
-      onList: () => undefined,
+      // Earlier events were handled, or no longer matter, except for what Jobs wait for.
+      onList: (events) => {
+        for (const event of events.toSorted((a, b) => eventTime(a) - eventTime(b))) this.#readQueue(event);
+      },
       onEvent: (type, event) => {
         if (type === 'DELETED') return;
+        this.#readQueue(event);
         this.#pods.onClusterEvent(event, (job) => this.#rounds.batchOf(job));
         // A pod waits for an object, which may have been deleted.
         const waiting = event.reason === 'FailedMount' ? this.#pods.batchOf(event.involvedObject.uid) : undefined;
@@ -322,6 +330,12 @@ export class KubernetesExecutor implements Executor {
           this.#runInBackground('looking for deleted objects', this.#checks.check(waiting), waiting);
       },
     });
+  }
+
+  #readQueue(event: KubeEvent): void {
+    const job = this.#queueReasons.read(event);
+    const batch = job === undefined ? undefined : this.#rounds.batchOf(job);
+    if (batch !== undefined) this.#batches.get(batch)?.request();
   }
 
   /** Watches until the server shuts down. */

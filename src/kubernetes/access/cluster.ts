@@ -382,6 +382,7 @@ export class Cluster {
 /** Three consecutive parameters of the library's methods that are not needed. */
 const UNUSED = [undefined, undefined, undefined] as const;
 
-function eventTime(event: KubeEvent): number {
+/** Returns when an event was last seen, in milliseconds since the epoch. */
+export function eventTime(event: KubeEvent): number {
   return Date.parse(event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? '') || 0;
 }

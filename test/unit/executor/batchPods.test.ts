@@ -88,6 +88,7 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
   let unwritable: StudioError | undefined;
   let duringResize = (): void => undefined;
   const rounds = new Rounds();
+  let queueReason: string | undefined;
   let role: 'makes' | 'watches' | 'unready' = 'makes';
   const say = (text: string): Promise<void> => {
     log.push(text);
@@ -137,6 +138,7 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
       role: () => role,
       ignoredRounds: 0,
       lastBadEnd: () => 'Pod p failed.',
+      queueReason: () => queueReason,
       allowed: () => allowed,
       signal: new AbortController().signal,
     },
@@ -151,6 +153,7 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
     plans,
     be: (next: typeof role) => (role = next),
     allow: (next: typeof allowed) => (allowed = next),
+    queueSays: (reason: string | undefined) => (queueReason = reason),
     onResize: (check: () => void) => (duringResize = check),
     /** Others deleted objects, and writing them again fails. */
     lose: async (objects: string[], error?: StudioError): Promise<string[]> => {
@@ -334,6 +337,30 @@ describe('BatchPods', () => {
     rounds.remove(jobOf(plan));
     assert.deepEqual(await look({ released: true }), []);
     assert.deepEqual(await look({}), ['create 2 of 2x4']);
+  });
+
+  it('says why its Job waits once the queue does, each time, but not of a queue that admits it at once', async () => {
+    const submission = { ...SUBMISSION, pods: { count: 2, queue: 'team-a' } } as Submission;
+    const { look, rounds, plans, pods, queueSays } = kit({ submission });
+    await look();
+    const job = jobOf(plans[0]!);
+    const resumed = { ...job, spec: { ...job.spec, suspend: false } } as Job;
+    assert.deepEqual(await look(), []);
+    assert.match(pods.wait?.text ?? '', /is waiting for admission by the queue team-a\.$/);
+    rounds.see(resumed);
+    assert.deepEqual(await look(), []);
+    assert.equal(pods.wait, undefined);
+    for (const reason of ['The ClusterQueue is stopped', 'insufficient unused quota for cpu']) {
+      rounds.see(job);
+      queueSays(reason);
+      const text = `Job rollout-b1-1 is waiting for admission by the queue team-a: ${reason}.`;
+      assert.deepEqual(await look(), [`suspended: ${text}`]);
+      assert.deepEqual(await look(), [], 'once');
+      assert.deepEqual(pods.wait, { why: 'queue', text });
+      rounds.see(resumed);
+      queueSays(undefined);
+      assert.deepEqual(await look(), []);
+    }
   });
 
   it('adopts the Job of an earlier server', async () => {
