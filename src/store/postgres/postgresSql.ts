@@ -8,6 +8,7 @@ import { Watchers } from '../sql/watchers.ts';
 import { CommitMarkers, type Marker } from './commitMarkers.ts';
 import { isCollision, isLost, isUnknownTransaction, postgresError } from './errors.ts';
 import { CHANNEL, Listener } from './listener.ts';
+import { requireOwnConnection } from './pooler.ts';
 import { insertStatement, ROWS_AT_ONCE, statement, updateStatement } from './statements.ts';
 
 const DIALECT: Dialect = {
@@ -22,7 +23,8 @@ const DIALECT: Dialect = {
 };
 
 export const SCHEMA = 'rollout_studio';
-const SETTINGS = `-c search_path=${SCHEMA} -c synchronous_commit=on`;
+/** Poolers refuse, or ignore, such options of a connection. */
+const SETTINGS = `SET search_path = ${SCHEMA}; SET synchronous_commit = on`;
 const CONNECTIONS = 8;
 /** How long a call waits for an unreachable database before it fails. */
 const PATIENCE_MS = 10_000;
@@ -53,6 +55,7 @@ types.setTypeParser(NUMERIC, Number);
 export class PostgresSql implements Sql {
   readonly dialect = DIALECT;
   readonly #name: string;
+  readonly #config: pg.ClientConfig;
   readonly #pool: pg.Pool;
   readonly #listener: Listener;
   readonly #watchers = new Watchers();
@@ -69,13 +72,18 @@ export class PostgresSql implements Sql {
     const config: pg.ClientConfig = {
       connectionString: url,
       application_name: 'rollout-studio',
-      options: SETTINGS,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
       connectionTimeoutMillis: 5000,
       types,
     };
-    this.#pool = new pg.Pool({ ...config, max: CONNECTIONS });
+    this.#config = config;
+    this.#pool = new pg.Pool({
+      ...config,
+      max: CONNECTIONS,
+      // oxlint-disable-next-line typescript/no-misused-promises -- the pool waits for it
+      onConnect: (client) => client.query(SETTINGS),
+    });
     this.#pool.on('error', () => undefined); // an idle connection broke; the pool has dropped it
     this.#listener = new Listener(
       config,
@@ -88,6 +96,7 @@ export class PostgresSql implements Sql {
   /** Opens the first connection, and fails immediately if the database is not available. */
   async open(): Promise<void> {
     try {
+      await requireOwnConnection(this.#config, this.#name);
       await this.#listener.open();
     } catch (error) {
       throw postgresError(error, this.#name);
