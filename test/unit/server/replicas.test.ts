@@ -6,6 +6,8 @@ import { BackPressure } from '../../../src/server/pressure/backPressure.ts';
 import type { Caller } from '../../../src/server/pressure/options.ts';
 
 const SERVICE = 'http://models:8000/v1';
+/** By another name. */
+const SAME_SERVICE = 'http://models.team.svc:8000/v1';
 const url = (n: number): string => `http://10.0.0.${n}:8000/v1`;
 const replica = (n: number, id = `uid ${n}`): Replica => ({ url: url(n), name: `vllm-${n}`, id });
 
@@ -25,7 +27,7 @@ function setUp() {
     trouble: (batch, endpoint, text) => state.reports.push(`${batch} ${endpoint} ${text}`),
     replicas: {
       follow: (endpoint, listener) => {
-        if (endpoint !== SERVICE) return undefined;
+        if (endpoint !== SERVICE && endpoint !== SAME_SERVICE) return undefined;
         assert.ok(!state.followed.has(endpoint), 'it is followed once');
         state.followed.set(endpoint, listener);
         return () => state.followed.delete(endpoint);
@@ -140,6 +142,19 @@ describe('replicas of an endpoint', () => {
     pressure.release('b2');
     assert.equal(state.followed.size, 0);
     assert.deepEqual(pressure.info(), []);
+  });
+
+  test('stay known when a batch that calls their service by another name ends', () => {
+    const { state, pressure, report } = setUp();
+    pressure.use('b1', [SERVICE], [], 8);
+    report(replica(1));
+    pressure.use('b2', [SAME_SERVICE], [], 8);
+    state.followed.get(SAME_SERVICE)?.([replica(1)]);
+    pressure.release('b2');
+    assert.deepEqual(
+      pressure.info().map(({ endpoint, service, replica: name }) => [endpoint, service, name]),
+      [[url(1), SERVICE, 'vllm-1']],
+    );
   });
 
   test('each add capacity for rollouts', () => {
