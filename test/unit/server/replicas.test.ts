@@ -1,9 +1,13 @@
 /** Permits, reports, and messages when replicas behind an endpoint come and go. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, test } from 'node:test';
 import type { Replica } from '../../../src/protocol/replicas.ts';
 import { BackPressure } from '../../../src/server/pressure/backPressure.ts';
 import type { Caller } from '../../../src/server/pressure/options.ts';
+import { until } from '../../support/until.ts';
 
 const SERVICE = 'http://models:8000/v1';
 /** By another name. */
@@ -154,6 +158,41 @@ describe('replicas of an endpoint', () => {
     assert.deepEqual(
       pressure.info().map(({ endpoint, service, replica: name }) => [endpoint, service, name]),
       [[url(1), SERVICE, 'vllm-1']],
+    );
+  });
+
+  test('report their load as a share of what one of them runs at once; other services do not count', async (test) => {
+    test.mock.timers.enable({ apis: ['setInterval'] });
+    await using stack = new AsyncDisposableStack();
+    const engine = async (running: number, waiting: number): Promise<string> => {
+      const server = createServer((request, response) => {
+        if (request.url === '/metrics')
+          response.end(`vllm:num_requests_running ${running}\nvllm:num_requests_waiting ${waiting}\n`);
+        else response.writeHead(404).end();
+      }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      stack.defer(() => {
+        server.close().closeAllConnections();
+      });
+      return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    };
+    const [full, half, judge] = await Promise.all([engine(8, 3), engine(4, 0), engine(2, 0)]);
+    const { pressure, report } = setUp();
+    pressure.use('b1', [SERVICE], [judge], 8);
+    report({ url: full, name: 'full', id: '1' }, { url: half, name: 'half', id: '2' });
+    const found = (): ReadonlyMap<string, number | undefined> =>
+      new Map(pressure.info().map(({ endpoint, load }) => [endpoint, load]));
+    await until('all were read, and one twice', () => {
+      test.mock.timers.tick(3_000);
+      return found().get(full) !== undefined && pressure.info().every(({ running }) => running !== undefined);
+    });
+    assert.deepEqual(
+      found(),
+      new Map([
+        [judge, undefined],
+        [full, 1],
+        [half, 0.5],
+      ]),
     );
   });
 
