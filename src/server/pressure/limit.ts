@@ -130,7 +130,9 @@ export class EndpointLimit {
     const waits = load.waiting > MIN_QUEUE;
     // One queue may be a burst; two in a row are not.
     if (full || (waits && this.#waited)) this.#slots = Math.max(1, load.running);
-    else if (this.#slots !== undefined) this.#slots = Math.max(this.#slots, load.running);
+    else if (this.#slots !== undefined && load.running > this.#slots)
+      // Far more run now: what waited was a burst of prompts, not calls without a slot.
+      this.#slots = load.running * BINDING > this.#slots ? undefined : load.running;
     this.#waited = waits;
     const queue = waits && load.waiting > load.running * QUEUE_SHARE;
     this.#queues = queue ? this.#queues + 1 : 0;

@@ -65,4 +65,6 @@ test('a replica takes what its engine runs while calls wait, whatever its limit'
   assert.equal(ratio(40), 1, 'long calls fill its cache');
   limit.load({ running: 50, waiting: 0 }, 73_000);
   assert.equal(ratio(50), 1, 'it takes more again');
+  limit.load({ running: 64, waiting: 0 }, 76_000);
+  assert.equal(ratio(50), undefined, 'far more: it had a burst to read');
 });
