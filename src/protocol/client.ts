@@ -349,7 +349,7 @@ export const serverInfo = z.object({
       preemptions: int.optional(),
       /** Calls beyond its permits, which workers hold back. */
       excess: int.optional(),
-      /** Its calls as a share of what a replica of its service has shown to take, 0 to 1. */
+      /** Its calls as a share of those that a replica of its service runs at once, 0 to 1. */
       load: z.number().optional(),
       /** The router that answers there, in words. Without the load of its engines. */
       router: z.string().optional(),

@@ -47,6 +47,8 @@ export class EndpointLimit {
   #decreasedAt = -Infinity;
   #loadDecreasedAt = -Infinity;
   #queues = 0;
+  #slots: number | undefined;
+  #waited = false;
   #saturated = false;
   #preemptions: number | undefined;
 
@@ -58,9 +60,14 @@ export class EndpointLimit {
     return this.#state;
   }
 
-  /** The calls that the endpoint has shown to take; undefined before. */
-  get shown(): number | undefined {
-    return this.#slowStart ? undefined : this.#limit;
+  /** Whether the endpoint has shown how many calls it takes. */
+  get isShown(): boolean {
+    return !this.#slowStart;
+  }
+
+  /** The calls that the engine runs at once when others wait for it; undefined until they do. */
+  get slots(): number | undefined {
+    return this.#slots;
   }
 
   /** Starts the limit at the concurrency a batch asks for, unless the endpoint has already shown its limit. */
@@ -111,6 +118,7 @@ export class EndpointLimit {
     if (load === undefined) {
       // The engine may have been replaced, so its earlier load must not affect the limit of the next one.
       this.#queues = 0;
+      this.#waited = false;
       this.#saturated = false;
       this.#preemptions = undefined;
       return;
@@ -118,10 +126,16 @@ export class EndpointLimit {
     const preempted =
       this.#preemptions !== undefined && load.preemptions !== undefined && load.preemptions > this.#preemptions;
     this.#preemptions = load.preemptions;
-    const queue = load.waiting > Math.max(MIN_QUEUE, load.running * QUEUE_SHARE);
-    this.#queues = queue ? this.#queues + 1 : 0;
-    // One long queue may be a burst; two in a row are not.
     const full = preempted || (load.kvCache ?? 0) >= FULL_CACHE;
+    const waits = load.waiting > MIN_QUEUE;
+    // One queue may be a burst; two in a row are not.
+    if (full || (waits && this.#waited)) this.#slots = Math.max(1, load.running);
+    else if (this.#slots !== undefined && load.running > this.#slots)
+      // Far more run now: what waited was a burst of prompts, not calls without a slot.
+      this.#slots = load.running * BINDING > this.#slots ? undefined : load.running;
+    this.#waited = waits;
+    const queue = waits && load.waiting > load.running * QUEUE_SHARE;
+    this.#queues = queue ? this.#queues + 1 : 0;
     this.#saturated = queue || full;
     if (!(full || this.#queues >= 2) || now - this.#loadDecreasedAt < SAME_LOAD_MS) return;
     this.#loadDecreasedAt = now;

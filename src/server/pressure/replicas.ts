@@ -25,8 +25,6 @@ export class ReplicaSets {
   readonly #source: ReplicaSource | undefined;
   readonly #changed: (change: ReplicaChange) => void;
   readonly #followed = new Map<string, FollowedService>();
-  /** By URL. */
-  readonly #byUrl = new Map<string, { readonly endpoint: string; readonly replica: Replica }>();
 
   constructor(source: ReplicaSource | undefined, changed: (change: ReplicaChange) => void) {
     this.#source = source;
@@ -39,7 +37,6 @@ export class ReplicaSets {
       if (endpoints.has(endpoint)) continue;
       followed.stop?.();
       this.#followed.delete(endpoint);
-      for (const { url } of followed.replicas ?? []) this.#byUrl.delete(url);
     }
     for (const endpoint of endpoints) {
       if (this.#followed.has(endpoint)) continue;
@@ -62,9 +59,13 @@ export class ReplicaSets {
     return this.#followed.get(endpoint)?.replicas ?? [];
   }
 
-  /** Returns the replica at this URL and the endpoint it belongs to. */
+  /** Returns the replica at this URL and the endpoint it belongs to; the first one, if a service has several names. */
   at(url: string): { readonly endpoint: string; readonly replica: Replica } | undefined {
-    return this.#byUrl.get(url);
+    for (const [endpoint, { replicas }] of this.#followed) {
+      const replica = replicas?.find((each) => each.url === url);
+      if (replica !== undefined) return { endpoint, replica };
+    }
+    return undefined;
   }
 
   /** Whether the endpoint has replicas, none of which is ready. */
@@ -75,7 +76,7 @@ export class ReplicaSets {
   /** Whether this name is obsolete: its replicas are called instead, or it was a replica that was removed. */
   isObsolete(name: string): boolean {
     if ((this.#followed.get(name)?.replicas?.length ?? 0) > 0) return true;
-    return !this.#byUrl.has(name) && [...this.#followed.values()].some(({ removed: gone }) => gone.has(name));
+    return this.at(name) === undefined && [...this.#followed.values()].some(({ removed: gone }) => gone.has(name));
   }
 
   close(): void {
@@ -88,14 +89,8 @@ export class ReplicaSets {
     const removed = without(before ?? [], now ?? []);
     if (added.length === 0 && removed.length === 0 && (before === undefined) === (now === undefined)) return;
     followed.replicas = now;
-    for (const { url } of removed) {
-      this.#byUrl.delete(url);
-      followed.removed.add(url);
-    }
-    for (const replica of added) {
-      this.#byUrl.set(replica.url, { endpoint, replica });
-      followed.removed.delete(replica.url);
-    }
+    for (const { url } of removed) followed.removed.add(url);
+    for (const { url } of added) followed.removed.delete(url);
     this.#changed({ endpoint, first: before === undefined, added, removed, now });
   }
 }

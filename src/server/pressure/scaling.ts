@@ -12,18 +12,20 @@ interface Scaled {
  * `demand`: calls that could run now.
  */
 export function excessCalls({ limit, load }: Scaled, demand: number, now: number): number {
-  if (limit.shown === undefined || limit.state === 'down' || load === undefined) return 0;
+  if (!limit.isShown || limit.state === 'down' || load === undefined) return 0;
   const permits = limit.permits(now);
   return load.running + load.waiting < permits * BINDING ? 0 : Math.max(0, Math.round(demand - permits));
 }
 
 /**
- * Returns the load of a replica, 0 to 1: its calls as a share of the most that one of `replicas` has shown to take. The
- * sum over the replicas, rounded up, is how many of them the calls need. Undefined while nobody knows.
+ * Returns the load of a replica, 0 to 1: its calls as a share of the most that one of `replicas` runs at once. The sum
+ * over the replicas, rounded up, is how many of them the calls need. Undefined while nobody knows. Not a share of the
+ * limit: refusals halve that, and it lets calls wait that make autoscalers add replicas.
  */
 export function loadRatio({ load }: Pick<Scaled, 'load'>, replicas: Iterable<Scaled>): number | undefined {
   let most = 0;
-  for (const { limit } of replicas) most = Math.max(most, limit.shown ?? 0);
+  for (const { limit } of replicas) most = Math.max(most, limit.slots ?? 0);
   if (load === undefined || most === 0) return undefined;
-  return Math.min(1, Number(((load.running + load.waiting) / most).toFixed(3)));
+  // Down, so that parts of a whole never add up to more.
+  return Math.min(1, Math.floor(((load.running + load.waiting) / most) * 1_000) / 1_000);
 }

@@ -235,7 +235,7 @@ function writeEndpoints(out: Exposition, endpoints: ServerInfo['endpoints']): vo
   );
   out.gauge(
     'rollout_endpoint_load_ratio',
-    'Calls of the endpoint as a share of what a replica of its service takes, 0 to 1.',
+    'Calls of the endpoint as a share of those that a replica of its service runs at once, 0 to 1.',
     endpointSamples((endpoint) => endpoint.load),
   );
   out.gauge(

@@ -1,11 +1,17 @@
 /** Permits, reports, and messages when replicas behind an endpoint come and go. */
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, describe, test } from 'node:test';
 import type { Replica } from '../../../src/protocol/replicas.ts';
 import { BackPressure } from '../../../src/server/pressure/backPressure.ts';
 import type { Caller } from '../../../src/server/pressure/options.ts';
+import { until } from '../../support/until.ts';
 
 const SERVICE = 'http://models:8000/v1';
+/** By another name. */
+const SAME_SERVICE = 'http://models.team.svc:8000/v1';
 const url = (n: number): string => `http://10.0.0.${n}:8000/v1`;
 const replica = (n: number, id = `uid ${n}`): Replica => ({ url: url(n), name: `vllm-${n}`, id });
 
@@ -25,7 +31,7 @@ function setUp() {
     trouble: (batch, endpoint, text) => state.reports.push(`${batch} ${endpoint} ${text}`),
     replicas: {
       follow: (endpoint, listener) => {
-        if (endpoint !== SERVICE) return undefined;
+        if (endpoint !== SERVICE && endpoint !== SAME_SERVICE) return undefined;
         assert.ok(!state.followed.has(endpoint), 'it is followed once');
         state.followed.set(endpoint, listener);
         return () => state.followed.delete(endpoint);
@@ -140,6 +146,54 @@ describe('replicas of an endpoint', () => {
     pressure.release('b2');
     assert.equal(state.followed.size, 0);
     assert.deepEqual(pressure.info(), []);
+  });
+
+  test('stay known when a batch that calls their service by another name ends', () => {
+    const { state, pressure, report } = setUp();
+    pressure.use('b1', [SERVICE], [], 8);
+    report(replica(1));
+    pressure.use('b2', [SAME_SERVICE], [], 8);
+    state.followed.get(SAME_SERVICE)?.([replica(1)]);
+    pressure.release('b2');
+    assert.deepEqual(
+      pressure.info().map(({ endpoint, service, replica: name }) => [endpoint, service, name]),
+      [[url(1), SERVICE, 'vllm-1']],
+    );
+  });
+
+  test('report their load as a share of what one of them runs at once; other services do not count', async (test) => {
+    test.mock.timers.enable({ apis: ['setInterval'] });
+    await using stack = new AsyncDisposableStack();
+    const engine = async (running: number, waiting: number): Promise<string> => {
+      const server = createServer((request, response) => {
+        if (request.url === '/metrics')
+          response.end(`vllm:num_requests_running ${running}\nvllm:num_requests_waiting ${waiting}\n`);
+        else response.writeHead(404).end();
+      }).listen(0, '127.0.0.1');
+      await once(server, 'listening');
+      stack.defer(() => {
+        server.close().closeAllConnections();
+      });
+      return `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`;
+    };
+    const [full, half, judge] = await Promise.all([engine(8, 3), engine(4, 0), engine(2, 0)]);
+    const { pressure, report } = setUp();
+    pressure.use('b1', [SERVICE], [judge], 8);
+    report({ url: full, name: 'full', id: '1' }, { url: half, name: 'half', id: '2' });
+    const found = (): ReadonlyMap<string, number | undefined> =>
+      new Map(pressure.info().map(({ endpoint, load }) => [endpoint, load]));
+    await until('all were read, and one twice', () => {
+      test.mock.timers.tick(3_000);
+      return found().get(full) !== undefined && pressure.info().every(({ running }) => running !== undefined);
+    });
+    assert.deepEqual(
+      found(),
+      new Map([
+        [judge, undefined],
+        [full, 1],
+        [half, 0.5],
+      ]),
+    );
   });
 
   test('each add capacity for rollouts', () => {

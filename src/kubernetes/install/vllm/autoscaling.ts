@@ -80,13 +80,15 @@ export function autoscaling({ name, options }: InstalledModel, namespace: string
 }
 
 /**
- * Returns the PromQL of the calls that wait for pods. While few wait, it is at least what keeps as many replicas as the
- * calls fill: without it, one would leave that is needed, and come back.
+ * Returns the PromQL of the calls that wait for pods, and at least what keeps as many replicas as the calls fill:
+ * without it, one would leave that is needed, and come back.
  */
 function demandQuery(namespace: string, pods: string): string {
-  const sum = (metric: string, label: string): string =>
-    `(sum(${metric}{namespace="${namespace}",${label}=~"${pods}"}) or vector(0))`;
-  const waiting = `${sum('vllm:num_requests_waiting', 'pod')} + ${sum('rollout_endpoint_excess_calls', 'replica')}`;
-  const kept = `${WAITING} * ${sum('rollout_endpoint_load_ratio', 'replica')}`;
-  return `(${waiting}) > (${kept}) or (${kept})`;
+  const series = (metric: string, label: string): string => `${metric}{namespace="${namespace}",${label}=~"${pods}"}`;
+  const sum = (values: string): string => `(sum(${values}) or vector(0))`;
+  const inEngines = sum(series('vllm:num_requests_waiting', 'pod'));
+  const inWorkers = sum(series('rollout_endpoint_excess_calls', 'replica'));
+  // Each server reports the load of all calls, not of its own.
+  const filled = sum(`max by (replica) (${series('rollout_endpoint_load_ratio', 'replica')})`);
+  return `clamp_min(${inEngines} + ${inWorkers}, ${WAITING} * scalar(${filled}))`;
 }

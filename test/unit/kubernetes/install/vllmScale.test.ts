@@ -44,7 +44,7 @@ test('KEDA asks Prometheus for the requests that wait, and nothing else decides 
   );
   assert.match(
     scaled,
-    /\) > \((2 \* \(sum\(rollout_endpoint_load_ratio\{[^}]+\}\) or vector\(0\)\))\) or \(\1\)"/,
+    /"clamp_min\(.*, 2 \* scalar\(\(sum\(max by \(replica\) \(rollout_endpoint_load_ratio\{[^}]+\}\)\) or vector\(0\)/,
     'replicas that the calls fill stay',
   );
   assert.match(scaled, /"scaleUp":\{"stabilizationWindowSeconds":60,"policies":\[\{"type":"Pods","value":1/);
