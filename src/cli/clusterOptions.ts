@@ -40,13 +40,15 @@ export const INSTALL_OPTIONS = {
   advertise: {
     type: 'string',
     value: 'URL',
-    text: 'URL at which workers reach the server, if not its Service; separate several with commas',
+    text:
+      'URL at which workers reach the server, if not its Service; separate several with commas; `none` returns to ' +
+      'the Service',
   },
   'allow-host': {
     type: 'string',
     value: 'NAME',
     multiple: true,
-    text: 'additional host name the server accepts, such as that of a gateway; repeatable',
+    text: 'additional host name the server accepts, such as that of a gateway; repeatable; `none` takes all back',
   },
   storage: {
     type: 'string',
@@ -59,7 +61,9 @@ export const INSTALL_OPTIONS = {
   otlp: {
     type: 'string',
     value: 'URL',
-    text: 'collector that receives finished rollouts as traces, e.g. http://collector.observability:4318',
+    text:
+      'collector that receives finished rollouts as traces, e.g. http://collector.observability:4318; `none` takes ' +
+      'it back',
   },
   'allow-egress': {
     type: 'string',
@@ -135,37 +139,36 @@ export async function readInstallOptions(
   const pods = await fileAt(podsPath, files.readPodsFile);
   const shares = await fileAt(sharesPath, files.readSharesFile);
   const retention = await fileAt(retentionPath, files.readRetentionFile);
-  const names = textOptions(commandLine, 'allow-host');
-  const networks = (name: string): string[] | undefined => {
+  const list = (name: string): string[] | undefined => {
     const texts = textOptions(commandLine, name);
     return texts.length === 0 ? undefined : texts.filter((text) => text !== 'none');
   };
-  const secrets = {
+  const removable = {
     pullSecret: textOption(commandLine, 'pull-secret'),
     tokensSecret: textOption(commandLine, 'tokens-secret'),
     authoritySecret: textOption(commandLine, 'authority-secret'),
+    advertise: textOption(commandLine, 'advertise'),
+    otlp: textOption(commandLine, 'otlp'),
   };
-  const cleared = Object.entries(secrets).flatMap(([name, value]) => (value === 'none' ? [name] : []));
+  const cleared = Object.entries(removable).flatMap(([name, value]) => (value === 'none' ? [name] : []));
   const outside = readOutside(commandLine, installed);
   return resolveOptions(
     present<InstallInput>(
       {
         image: textOption(commandLine, 'image'),
-        ...noneIsUndefined(secrets),
+        ...noneIsUndefined(removable),
         // `resolveOptions` validates both.
         programs: textOption(commandLine, 'programs') as InstallInput['programs'],
         pullPolicy: textOption(commandLine, 'pull-policy') as InstallInput['pullPolicy'],
         port: numberOption(commandLine, 'port', 1),
         tlsPort: numberOption(commandLine, 'tls-port', 1),
-        advertise: textOption(commandLine, 'advertise'),
-        allowHosts: names.length === 0 ? undefined : names,
+        allowHosts: list('allow-host'),
         storage: textOption(commandLine, 'storage'),
         storageSize: textOption(commandLine, 'storage-size'),
         memory: textOption(commandLine, 'memory'),
         replicas: numberOption(commandLine, 'replicas', 1),
-        otlp: textOption(commandLine, 'otlp'),
-        allowEgress: networks('allow-egress'),
-        allowIngress: networks('allow-ingress'),
+        allowEgress: list('allow-egress'),
+        allowIngress: list('allow-ingress'),
         admissionPolicies: textOption(commandLine, 'admission-policies') as InstallInput['admissionPolicies'],
         identityBindings: textOption(commandLine, 'identity-bindings') as InstallInput['identityBindings'],
         podSecurity: textOption(commandLine, 'pod-security') as InstallInput['podSecurity'],

@@ -6,20 +6,22 @@ import { NAMES } from '../names.ts';
 
 /** `APPLICATION:GROUP/KIND:NAMESPACE/NAME` */
 const ARGO_TRACKING = 'argocd.argoproj.io/tracking-id';
-const FLUX_LABELS = {
-  'kustomize.toolkit.fluxcd.io/name': 'Flux Kustomization',
-  'helm.toolkit.fluxcd.io/name': 'Flux HelmRelease',
+/** Groups of Flux, whose labels `GROUP/name` and `GROUP/namespace` say by which of its objects another was applied. */
+const FLUX_GROUPS = {
+  'kustomize.toolkit.fluxcd.io': 'Flux Kustomization',
+  'helm.toolkit.fluxcd.io': 'Flux HelmRelease',
 } as const;
 
-/** Returns what keeps an object, such as `the Argo CD application rollouts`. */
+/** Returns what keeps an object, such as `the Argo CD application lab` or `the Flux Kustomization flux-system/lab`. */
 export function gitOpsOwnerOf({ metadata }: Pick<KubeObject, 'metadata'>): string | undefined {
   const [application, ...object] = metadata.annotations?.[ARGO_TRACKING]?.split(':') ?? [];
   // Another object may have been made from a copy of one of ours.
   if (application !== undefined && application !== '' && object.at(-1)?.endsWith(`/${metadata.name}`) === true)
     return `the Argo CD application ${application}`;
-  for (const [label, kind] of Object.entries(FLUX_LABELS)) {
-    const name = metadata.labels?.[label];
-    if (name !== undefined) return `the ${kind} ${name}`;
+  for (const [group, kind] of Object.entries(FLUX_GROUPS)) {
+    const name = metadata.labels?.[`${group}/name`];
+    const namespace = metadata.labels?.[`${group}/namespace`];
+    if (name !== undefined) return `the ${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
   }
   return undefined;
 }

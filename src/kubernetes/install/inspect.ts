@@ -9,7 +9,7 @@ import { metadataOf } from '../access/metadata.ts';
 import { type Deployment, type KubeObject, kindOf } from '../access/objects.ts';
 import { isOurs, LABEL, NAMES, VERSION_ANNOTATION } from '../names.ts';
 import { type ClusterPart, clusterPart } from './clusterPart.ts';
-import { gitOpsOwnerOf } from './gitOps.ts';
+import { gitOpsOwner } from './gitOps.ts';
 import { objectsOf } from './manifests/all.ts';
 import type { ProgramMaps } from './manifests/programs.ts';
 import { serverVersion } from './manifests/server.ts';
@@ -33,7 +33,7 @@ export interface InspectedInstallation {
   /** Whether the server has the programs of this version; otherwise contents are not compared. */
   readonly isThisVersion: boolean;
   readonly objects: readonly InspectedObject[];
-  /** What keeps the installation, such as `the Argo CD application rollouts`. */
+  /** What keeps the installation, also without its Deployment, such as `the Argo CD application rollouts`. */
   readonly owner?: string;
 }
 
@@ -87,7 +87,7 @@ export async function inspectInstallation(
     }
   });
   const objects = await Promise.all([...secretsOf(options, cluster.namespace).map(read), ...wanted.map(read), ...maps]);
-  const owner = deployment && gitOpsOwnerOf(deployment);
+  const owner = await gitOpsOwner(cluster, signal);
   return { options, isThisVersion, objects, ...(owner === undefined ? {} : { owner }) };
 }
 

@@ -60,7 +60,7 @@ const REMOVAL_MS = 180_000;
 /** Removes everything and waits until it is gone; returns whether there was anything. */
 export async function uninstall(cluster: Cluster, call: UninstallCall, notice: InstallNotice): Promise<boolean> {
   if (call.force !== true)
-    await requireNoGitOps(cluster, 'Remove it where it is kept, such as by deleting the application.', call.signal);
+    await requireNoGitOps(cluster, 'Remove its manifests from the repository instead.', call.signal);
   const running = (await cluster.list('Job', { labels: OURS, signal: call.signal })).filter(
     ({ status }) => (status?.active ?? 0) > 0,
   ).length;

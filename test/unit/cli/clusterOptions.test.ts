@@ -73,6 +73,14 @@ test('Secrets of others are kept by upgrades, and left with none', async () => {
   assert.deepEqual([own.tokensSecret, own.authoritySecret, own.pullSecret], [undefined, 'issuer', undefined]);
 });
 
+test('addresses are kept by upgrades, and taken back with none', async () => {
+  const given = ['--advertise', 'https://a.example', '--otlp', 'http://otel:4318', '--allow-host', 'a.example'];
+  const installed = await read(given);
+  assert.equal((await read(['--port', '9000'], installed)).otlp, 'http://otel:4318');
+  const own = await read(['--advertise', 'none', '--otlp', 'none', '--allow-host', 'none'], installed);
+  assert.deepEqual([own.advertise, own.otlp, own.allowHosts], [undefined, undefined, []]);
+});
+
 test('a file says where pods run: it is checked with positions, stored, and taken back', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'rs-pods-'));
   try {

@@ -44,10 +44,10 @@ export function trouble(name: TargetFinding['name'], error: unknown): TargetFind
   };
 }
 
-/** Returns a finding for an installation that a GitOps tool, its owner, keeps: it would revert an upgrade. */
+/** Returns a finding for an installation that a GitOps tool, its owner, keeps: `install` and `upgrade` refuse. */
 export function forOwner(finding: TargetFinding, owner: string | undefined): TargetFinding {
   const { hint } = finding;
-  if (owner === undefined || hint?.includes('rollout cluster upgrade') !== true) return finding;
+  if (owner === undefined || hint === undefined || !/rollout cluster (install|upgrade)/.test(hint)) return finding;
   return {
     ...finding,
     hint: `${hint} The installation is kept by ${owner}: there, render it again and commit it instead.`,

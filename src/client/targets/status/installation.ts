@@ -51,7 +51,8 @@ export function objectsFinding({ objects, options, isThisVersion, owner }: Inspe
   if (parts.length > 0) {
     const force = differing.some(({ kind }) => kind !== 'Secret') ? ' --force' : '';
     const first = foreign[0];
-    const repair = owner === undefined ? `Repair it with ${REPAIR}${force}.` : `Sync ${owner}.`;
+    const repair =
+      owner === undefined ? `Repair it with ${REPAIR}${force}.` : repairBy(owner, [...missing, ...differing]);
     const hint =
       first === undefined ? repair : `Remove or rename what belongs to another program (${nameOf(first)}). ${repair}`;
     // Workers then connect without TLS, as rendered manifests allow.
@@ -72,10 +73,23 @@ export function objectsFinding({ objects, options, isThisVersion, owner }: Inspe
   return {
     name: 'objects',
     state: 'missing',
-    text: `${compared}${unread}; missing: ${listText(noUsers)}, so users need the right to read the Secret with tokens`,
+    text:
+      `${compared}${kept}${unread}; missing: ${listText(noUsers)}, ` +
+      'so users need the right to read the Secret with tokens',
     hint: `Create them with ${REPAIR}, with an account that may.`,
     data: { ...data, missing: noUsers },
   };
+}
+
+/** Returns how to repair an installation that a GitOps tool keeps: its Secrets are in no repository. */
+function repairBy(owner: string, lacking: readonly InspectedObject[]): string {
+  const secrets = lacking.filter(({ kind }) => kind === 'Secret');
+  return [
+    ...(secrets.length === 0
+      ? []
+      : [`Create ${listText(secrets.map(nameOf))} with the commands that rollout cluster render prints at the start.`]),
+    ...(secrets.length === lacking.length ? [] : [`Sync ${owner}.`]),
+  ].join(' ');
 }
 
 /** More are counted. */

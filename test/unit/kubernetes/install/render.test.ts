@@ -12,6 +12,7 @@ import { resolveOptions } from '../../../../src/kubernetes/install/options.ts';
 import { writeGenerated } from '../../../../src/kubernetes/install/render/folder.ts';
 import { renderHelm } from '../../../../src/kubernetes/install/render/helm.ts';
 import { MARK, renderKustomize, renderManifests } from '../../../../src/kubernetes/install/render/render.ts';
+import { INSTALLATIONS } from '../../../support/installations.ts';
 
 const options = resolveOptions({ vllm: { model: 'org/model', cache: 'pvc' }, allowEgress: ['0.0.0.0/0:443'] });
 const archive = { sha: 'a'.repeat(64), packed: randomBytes(400_000) };
@@ -57,6 +58,13 @@ describe('a rendered installation', () => {
       /# +tokens \(keys full and read\)\n# +issuer \(keys ca.crt and ca.key, or tls.crt and tls.key\)/,
     );
     assert.match(text, /secretName: tokens/);
+  });
+
+  test('has nothing that Flux would substitute as a variable', () => {
+    for (const input of Object.values(INSTALLATIONS)) {
+      const text = renderManifests({ ...rendering, options: resolveOptions(input) });
+      assert.doesNotMatch(text, /\$[{$]/);
+    }
   });
 
   test('keeps its data when Helm, Argo CD, or Flux removes it', () => {
