@@ -23,13 +23,6 @@ const MODULE = path.resolve(import.meta.dirname, '../../../src/disk/removeTree.t
 
 let base: string;
 let folder: string;
-beforeEach(() => {
-  base = mkdtempSync(path.join(os.tmpdir(), 'remove-'));
-  chmodSync(base, 0o777);
-  folder = path.join(base, 'folder');
-  mkdirSync(folder);
-});
-afterEach(() => rmSync(base, { recursive: true, force: true }));
 
 /** Removes the folder as a user who is not root. Returns the code of the error. */
 function removeAs(uid: number, gid: number): string {
@@ -44,6 +37,14 @@ function removeAs(uid: number, gid: number): string {
 }
 
 describe('removeTree', () => {
+  beforeEach(() => {
+    base = mkdtempSync(path.join(os.tmpdir(), 'remove-'));
+    chmodSync(base, 0o777);
+    folder = path.join(base, 'folder');
+    mkdirSync(folder);
+  });
+  afterEach(() => rmSync(base, { recursive: true, force: true }));
+
   it('removes everything, and no target of a link', async () => {
     writeFileSync(path.join(base, 'kept.txt'), '');
     mkdirSync(path.join(folder, 'a', 'b', 'c'), { recursive: true });

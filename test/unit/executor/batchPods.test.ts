@@ -180,11 +180,12 @@ const settled = (): Promise<void> =>
   new Promise((resolve) => setTimeout(resolve, 0)).then(() => new Promise((resolve) => setTimeout(resolve, 0)));
 
 const open: BatchPods[] = [];
-afterEach(() => {
-  for (const pods of open.splice(0)) pods.close();
-});
 
 describe('BatchPods', () => {
+  afterEach(() => {
+    for (const pods of open.splice(0)) pods.close();
+  });
+
   it('creates one Job while there is something to run, once the tasks exist', async () => {
     const { look } = kit({ first: { sealed: false } });
     assert.deepEqual(await look(), []);

@@ -7,13 +7,14 @@ const never = new AbortController().signal;
 const A = 'http://a/v1';
 const B = 'http://b/v1';
 let gate = new PermitGate();
-afterEach(() => gate.close());
 
 function take(count: number, endpoints = [A]): Permit[] {
   return Array.from({ length: count }, () => gate.tryAcquire(endpoints)).filter((permit) => permit !== undefined);
 }
 
 describe('PermitGate', () => {
+  afterEach(() => gate.close());
+
   it('lets all calls through until the server sets a limit', async () => {
     gate = new PermitGate();
     assert.equal(take(500).length, 500);

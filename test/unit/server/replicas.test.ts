@@ -43,11 +43,12 @@ function setUp() {
 }
 
 const closing: BackPressure[] = [];
-afterEach(() => {
-  for (const pressure of closing.splice(0)) pressure.close();
-});
 
 describe('replicas of an endpoint', () => {
+  afterEach(() => {
+    for (const pressure of closing.splice(0)) pressure.close();
+  });
+
   test('have permits each, instead of the endpoint', () => {
     const { state, pressure, report } = setUp();
     pressure.use('b1', [SERVICE], ['http://judge/v1'], 192);

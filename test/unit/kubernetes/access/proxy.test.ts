@@ -5,7 +5,7 @@ import { writeFile } from 'node:fs/promises';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { afterEach, test } from 'node:test';
+import { afterEach, describe, it } from 'node:test';
 import { nodeTransport } from '../../../../src/client/nodeTransport.ts';
 import { wsSocket } from '../../../../src/client/subscribe.ts';
 import { askServer } from '../../../../src/client/targets/askServer.ts';
@@ -20,12 +20,6 @@ import { servePortForwards } from '../../../support/kubeForward.ts';
 import { tlsProxy } from '../../../support/tlsProxy.ts';
 
 const NAME = 'api.corp.test';
-
-afterEach(() => {
-  delete process.env['HTTPS_PROXY'];
-  delete process.env['NO_PROXY'];
-  setOutbound({});
-});
 
 /** Writes a kubeconfig for the name of the API server. Returns its path. */
 async function kubeconfig(api: KubeApi, cluster: Readonly<Record<string, unknown>>): Promise<string> {
@@ -72,94 +66,104 @@ const versionOf = async (file: string): Promise<string> => {
   }
 };
 
-test('the API server and its port-forwards are reached through the proxy of the environment', async () => {
-  await using corp = await corporate();
-  const pod = http.createServer((_, response) => response.end('from the pod')).listen(0, '127.0.0.1');
-  await once(pod, 'listening');
-  servePortForwards(corp.api, new Set(['p1']));
-  process.env['HTTPS_PROXY'] = corp.proxy.url;
-  setOutbound({});
-  const file = await kubeconfig(corp.api, corp.cluster);
-  const cluster = await Cluster.open({ kubeconfig: file });
+describe('the API server behind a proxy', () => {
+  afterEach(() => {
+    delete process.env['HTTPS_PROXY'];
+    delete process.env['NO_PROXY'];
+    setOutbound({});
+  });
 
-  assert.equal((await cluster.version()).git, 'v1.34.4');
-  await cluster.version();
-  assert.deepEqual(corp.proxy.targets, [`${NAME}:6443`], 'one connection is kept');
-  const forward = await openForward(cluster, () => Promise.resolve('p1'), (pod.address() as AddressInfo).port);
-  assert.equal(await (await fetch(forward.url)).text(), 'from the pod');
-  forward.close();
-  cluster.close();
-  pod.closeAllConnections();
-  pod.close();
-});
+  it('the API server and its port-forwards are reached through the proxy of the environment', async () => {
+    await using corp = await corporate();
+    const pod = http.createServer((_, response) => response.end('from the pod')).listen(0, '127.0.0.1');
+    await once(pod, 'listening');
+    servePortForwards(corp.api, new Set(['p1']));
+    process.env['HTTPS_PROXY'] = corp.proxy.url;
+    setOutbound({});
+    const file = await kubeconfig(corp.api, corp.cluster);
+    const cluster = await Cluster.open({ kubeconfig: file });
 
-test('a kubeconfig names its own proxy, name, and authority', async () => {
-  await using corp = await corporate({}, 'other.corp.test');
-  const cluster = { ...corp.cluster, 'proxy-url': corp.proxy.url };
-  await assert.rejects(versionOf(await kubeconfig(corp.api, cluster)), /ERR_TLS_CERT_ALTNAME_INVALID/);
-  const named = { ...cluster, 'tls-server-name': 'other.corp.test' };
-  process.env['NO_PROXY'] = '*';
-  assert.equal(await versionOf(await kubeconfig(corp.api, named)), 'v1.34.4');
-  const { 'certificate-authority-data': _, ...unknown } = named;
-  await assert.rejects(versionOf(await kubeconfig(corp.api, unknown)), (error) => StudioError.is(error, 'unavailable'));
-});
+    assert.equal((await cluster.version()).git, 'v1.34.4');
+    await cluster.version();
+    assert.deepEqual(corp.proxy.targets, [`${NAME}:6443`], 'one connection is kept');
+    const forward = await openForward(cluster, () => Promise.resolve('p1'), (pod.address() as AddressInfo).port);
+    assert.equal(await (await fetch(forward.url)).text(), 'from the pod');
+    forward.close();
+    cluster.close();
+    pod.closeAllConnections();
+    pod.close();
+  });
 
-test('settings of the editor come before the environment, and exceptions hold', async () => {
-  await using corp = await corporate({ credentials: 'ann:p@ss' });
-  const file = await kubeconfig(corp.api, corp.cluster);
-  process.env['HTTPS_PROXY'] = 'http://127.0.0.1:1';
-  const address = new URL(corp.proxy.url);
-  setOutbound({ proxy: `http://ann:p%40ss@${address.host}` });
-  assert.equal(await versionOf(file), 'v1.34.4');
-  setOutbound({ proxy: corp.proxy.url, noProxy: ['.corp.test'] });
-  await assert.rejects(versionOf(file), /api\.corp\.test/, 'nothing else resolves the name');
-  setOutbound({ direct: true });
-  await assert.rejects(versionOf(file), /api\.corp\.test/);
-});
-
-test('errors say what the proxy did, and what to do', async () => {
-  const of = (message: RegExp) => (error: unknown) =>
-    StudioError.is(error, 'unavailable') && message.test(`${error.message} ${error.hint ?? ''}`);
-  for (const [options, message] of [
-    [{ credentials: 'ann:secret' }, /requires a user name and a password.*USER:PASSWORD/],
-    [{ refuse: 403 }, /refuses to connect to api\.corp\.test:\d+ \(HTTP status 403\).*NO_PROXY/],
-  ] as const) {
-    await using corp = await corporate(options);
-    setOutbound({ proxy: corp.proxy.url });
-    await assert.rejects(versionOf(await kubeconfig(corp.api, corp.cluster)), of(message));
-    await assert.rejects(
-      askServer({ url: `https://${NAME}`, token: 't', ca: corp.ca }, { update: '', token: '' }),
-      of(message),
-      'also for a server at a URL',
+  it('a kubeconfig names its own proxy, name, and authority', async () => {
+    await using corp = await corporate({}, 'other.corp.test');
+    const cluster = { ...corp.cluster, 'proxy-url': corp.proxy.url };
+    await assert.rejects(versionOf(await kubeconfig(corp.api, cluster)), /ERR_TLS_CERT_ALTNAME_INVALID/);
+    const named = { ...cluster, 'tls-server-name': 'other.corp.test' };
+    process.env['NO_PROXY'] = '*';
+    assert.equal(await versionOf(await kubeconfig(corp.api, named)), 'v1.34.4');
+    const { 'certificate-authority-data': _, ...unknown } = named;
+    await assert.rejects(versionOf(await kubeconfig(corp.api, unknown)), (error) =>
+      StudioError.is(error, 'unavailable'),
     );
-  }
-  await using corp = await corporate();
-  setOutbound({ proxy: corp.api.url });
-  await assert.rejects(
-    versionOf(await kubeconfig(corp.api, corp.cluster)),
-    of(/is not an HTTP proxy|Cannot connect to the proxy/),
-  );
-  setOutbound({ proxy: 'http://127.0.0.1:1' });
-  await assert.rejects(
-    versionOf(await kubeconfig(corp.api, corp.cluster)),
-    of(/Cannot connect to the proxy 127\.0\.0\.1:1/),
-  );
-});
+  });
 
-test('a server at a URL, and its WebSocket, are reached through the proxy', async () => {
-  await using corp = await corporate();
-  let upgrades = 0;
-  corp.api.server.on('upgrade', (_, socket) => {
-    upgrades++;
-    socket.end('HTTP/1.1 401 No\r\n\r\n');
+  it('settings of the editor come before the environment, and exceptions hold', async () => {
+    await using corp = await corporate({ credentials: 'ann:p@ss' });
+    const file = await kubeconfig(corp.api, corp.cluster);
+    process.env['HTTPS_PROXY'] = 'http://127.0.0.1:1';
+    const address = new URL(corp.proxy.url);
+    setOutbound({ proxy: `http://ann:p%40ss@${address.host}` });
+    assert.equal(await versionOf(file), 'v1.34.4');
+    setOutbound({ proxy: corp.proxy.url, noProxy: ['.corp.test'] });
+    await assert.rejects(versionOf(file), /api\.corp\.test/, 'nothing else resolves the name');
+    setOutbound({ direct: true });
+    await assert.rejects(versionOf(file), /api\.corp\.test/);
   });
-  setOutbound({ proxy: corp.proxy.url });
-  const address = { url: `https://${NAME}`, token: 't', ca: corp.ca };
-  const reply = await nodeTransport(() => address).request({ method: 'GET', path: '/version' });
-  assert.match(await reply.text(), /v1\.34\.4/);
-  await new Promise<void>((resolve) => {
-    wsSocket(() => address)({ open: () => undefined, message: () => undefined, close: () => resolve() });
+
+  it('errors say what the proxy did, and what to do', async () => {
+    const of = (message: RegExp) => (error: unknown) =>
+      StudioError.is(error, 'unavailable') && message.test(`${error.message} ${error.hint ?? ''}`);
+    for (const [options, message] of [
+      [{ credentials: 'ann:secret' }, /requires a user name and a password.*USER:PASSWORD/],
+      [{ refuse: 403 }, /refuses to connect to api\.corp\.test:\d+ \(HTTP status 403\).*NO_PROXY/],
+    ] as const) {
+      await using corp = await corporate(options);
+      setOutbound({ proxy: corp.proxy.url });
+      await assert.rejects(versionOf(await kubeconfig(corp.api, corp.cluster)), of(message));
+      await assert.rejects(
+        askServer({ url: `https://${NAME}`, token: 't', ca: corp.ca }, { update: '', token: '' }),
+        of(message),
+        'also for a server at a URL',
+      );
+    }
+    await using corp = await corporate();
+    setOutbound({ proxy: corp.api.url });
+    await assert.rejects(
+      versionOf(await kubeconfig(corp.api, corp.cluster)),
+      of(/is not an HTTP proxy|Cannot connect to the proxy/),
+    );
+    setOutbound({ proxy: 'http://127.0.0.1:1' });
+    await assert.rejects(
+      versionOf(await kubeconfig(corp.api, corp.cluster)),
+      of(/Cannot connect to the proxy 127\.0\.0\.1:1/),
+    );
   });
-  assert.equal(upgrades, 1);
-  assert.deepEqual(corp.proxy.targets, [`${NAME}:443`, `${NAME}:443`]);
+
+  it('a server at a URL, and its WebSocket, are reached through the proxy', async () => {
+    await using corp = await corporate();
+    let upgrades = 0;
+    corp.api.server.on('upgrade', (_, socket) => {
+      upgrades++;
+      socket.end('HTTP/1.1 401 No\r\n\r\n');
+    });
+    setOutbound({ proxy: corp.proxy.url });
+    const address = { url: `https://${NAME}`, token: 't', ca: corp.ca };
+    const reply = await nodeTransport(() => address).request({ method: 'GET', path: '/version' });
+    assert.match(await reply.text(), /v1\.34\.4/);
+    await new Promise<void>((resolve) => {
+      wsSocket(() => address)({ open: () => undefined, message: () => undefined, close: () => resolve() });
+    });
+    assert.equal(upgrades, 1);
+    assert.deepEqual(corp.proxy.targets, [`${NAME}:443`, `${NAME}:443`]);
+  });
 });
