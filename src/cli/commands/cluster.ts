@@ -43,9 +43,9 @@ export const cluster: Command = {
     as: {
       type: 'string',
       value: 'FORM',
-      text: 'manifests, on stdout; or kustomize or helm, in the folder of --out (manifests)',
+      text: 'manifests, in the file of --out, or on stdout; kustomize or helm, in the folder of --out (manifests)',
     },
-    out: { type: 'string', value: 'FOLDER', text: 'folder for the files' },
+    out: { type: 'string', value: 'PATH', text: 'folder for the files, or file for the manifests' },
     tag: { type: 'string', value: 'NAME', text: 'also build the image, with this name' },
     push: { type: 'boolean', text: 'also push the image to its registry' },
     bind: {
@@ -241,16 +241,18 @@ async function print(
   const options = await readInstallOptions(commandLine, installed, context.cwd);
   await explainModels(context, commandLine, options);
   if (form === undefined) throw new StudioError('usage', `--as ${named} is unknown. Expected ${FORMS.join(', ')}.`);
-  if ((form === 'manifests') !== (out === undefined))
-    throw new StudioError('usage', '--as kustomize and --as helm require --out FOLDER, which manifests do not take.');
+  if (form !== 'manifests' && out === undefined)
+    throw new StudioError('usage', '--as kustomize and --as helm require --out FOLDER.');
   const rendering = { options, archive: await serverArchive(), namespace };
-  if (out === undefined) {
+  const { writeGenerated, writeGeneratedFile } = await import('../../kubernetes/install/render/generated.ts');
+  if (out === undefined || form === 'manifests') {
     const text = renderManifests(rendering);
-    if (context.json) context.printJson({ namespace, manifests: text });
-    else context.print(text.trimEnd());
+    if (out !== undefined) await writeGeneratedFile(path.resolve(context.cwd, out), text, MARK);
+    if (context.json) context.printJson({ namespace, ...(out === undefined ? { manifests: text } : { files: [out] }) });
+    else if (out === undefined) context.print(text.trimEnd());
+    else context.print(`Wrote ${out}. Apply it with kubectl apply -f ${out}`);
     return 0;
   }
-  const { writeGenerated } = await import('../../kubernetes/install/render/folder.ts');
   const files = form === 'helm' ? renderHelm(rendering) : renderKustomize(rendering);
   await writeGenerated(path.resolve(context.cwd, out), files, MARK);
   if (context.json) {

@@ -36,7 +36,7 @@ export const VERBS = {
     options: ['delete-data', 'force'],
   },
   render: {
-    usage: '[--namespace NAME] [--as manifests|kustomize|helm] [--out FOLDER] [OPTIONS]',
+    usage: '[--namespace NAME] [--as manifests|kustomize|helm] [--out PATH] [OPTIONS]',
     text: [
       'Prints manifests, or writes a Kustomize base or Helm chart, for kubectl and for GitOps.',
       'They contain what install applies with the same options. With --target, options start from those of the',

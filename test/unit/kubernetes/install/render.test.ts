@@ -9,7 +9,7 @@ import { parse, parseAllDocuments } from 'yaml';
 import type { KubeObject } from '../../../../src/kubernetes/access/objects.ts';
 import { manifests } from '../../../../src/kubernetes/install/manifests/all.ts';
 import { resolveOptions } from '../../../../src/kubernetes/install/options.ts';
-import { writeGenerated } from '../../../../src/kubernetes/install/render/folder.ts';
+import { writeGenerated, writeGeneratedFile } from '../../../../src/kubernetes/install/render/generated.ts';
 import { renderHelm } from '../../../../src/kubernetes/install/render/helm.ts';
 import { MARK, renderKustomize, renderManifests } from '../../../../src/kubernetes/install/render/render.ts';
 import { INSTALLATIONS } from '../../../support/installations.ts';
@@ -101,6 +101,23 @@ test('generated files replace those of an earlier run, and no others', async (co
     message: /server\.yaml exists, and was not generated/,
   });
   assert.doesNotMatch(readFileSync(path.join(out, 'options.yaml'), 'utf8'), /9000/);
+});
+
+test('manifests are written as a whole, over those of an earlier run, and over nothing else', async (context) => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-render-'));
+  context.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = path.join(folder, 'lab', 'rollouts.yaml');
+  await writeGeneratedFile(file, renderManifests(rendering), MARK);
+  const text = renderManifests({ ...rendering, options: resolveOptions({ port: 9000 }) });
+  await writeGeneratedFile(file, text, MARK);
+  assert.equal(readFileSync(file, 'utf8'), text);
+  writeFileSync(file, ''); // what a shell leaves of a command that fails
+  await writeGeneratedFile(file, text, MARK);
+  writeFileSync(file, 'of the user');
+  await assert.rejects(writeGeneratedFile(file, text, MARK), { code: 'conflict', message: /was not generated/ });
+  await assert.rejects(writeGeneratedFile(folder, text, MARK), { code: 'usage', message: /is a folder/ });
+  assert.deepEqual(readdirSync(path.dirname(file)), ['rollouts.yaml']);
+  assert.equal(readFileSync(file, 'utf8'), 'of the user');
 });
 
 test('a chart is written over the chart of an earlier run', async (context) => {

@@ -1,7 +1,7 @@
-/** Writes generated files to a folder, over those of an earlier run. */
-import { mkdir, open, readdir, rm, writeFile } from 'node:fs/promises';
+/** Writes generated files over those of an earlier run. */
+import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { isMissing, StudioError } from '../../../common/errors.ts';
+import { isMissing, StudioError, systemCodeOf } from '../../../common/errors.ts';
 
 /** The mark is in the first line, or the second. Bytes. */
 const MARK_WITHIN = 100;
@@ -16,10 +16,7 @@ export async function writeGenerated(folder: string, files: ReadonlyMap<string, 
   for (const name of await namesNextTo([...files.keys()], folder)) {
     const generated = (await startOf(path.join(folder, name))).includes(mark);
     if (generated && !files.has(name)) obsolete.push(name);
-    if (!generated && files.has(name))
-      throw new StudioError('conflict', `${path.join(folder, name)} exists, and was not generated.`, {
-        hint: 'Choose another folder with --out.',
-      });
+    if (!generated && files.has(name)) throw foreign(path.join(folder, name), 'folder');
   }
   for (const [name, text] of files) {
     const file = path.join(folder, ...name.split('/'));
@@ -27,6 +24,35 @@ export async function writeGenerated(folder: string, files: ReadonlyMap<string, 
     await writeFile(file, text);
   }
   for (const name of obsolete) await rm(path.join(folder, ...name.split('/')));
+}
+
+/**
+ * Writes a file as a whole, or not at all: a GitOps tool would remove what an empty one lacks. Throws StudioError
+ * `conflict` if there is one that was not generated, and `usage` if there is a folder.
+ */
+export async function writeGeneratedFile(file: string, text: string, mark: string): Promise<void> {
+  const before = await startOf(file).catch((error: unknown) => {
+    if (isMissing(error)) return '';
+    throw systemCodeOf(error) === 'EISDIR'
+      ? new StudioError('usage', `${file} is a folder.`, { hint: 'Name a file, such as --out rollouts.yaml.' })
+      : error;
+  });
+  if (before !== '' && !before.includes(mark)) throw foreign(file, 'file');
+  const partial = `${file}.${process.pid}.part`;
+  await mkdir(path.dirname(file), { recursive: true });
+  try {
+    await writeFile(partial, text, { flag: 'wx' });
+    await rename(partial, file);
+  } catch (error) {
+    await rm(partial, { force: true });
+    throw error;
+  }
+}
+
+function foreign(file: string, what: 'file' | 'folder'): StudioError {
+  return new StudioError('conflict', `${file} exists, and was not generated.`, {
+    hint: `Choose another ${what} with --out.`,
+  });
 }
 
 /** Returns the files in the folders of these names, none of whose other folders are read: there may be many. */
