@@ -44,17 +44,20 @@ export class PodCounter implements AsyncDisposable {
   }
 }
 
-/** Waits until all pods of a batch ended. Returns the hours of CPUs and GPUs that they requested. */
-export async function hoursOf(
+/**
+ * Waits until all pods of a batch ended. Returns the CPU hours that they requested, and those of one second: the times
+ * of the cluster are whole seconds, and a pod that was also recorded while it ran may have a part of one more.
+ */
+export async function cpuHoursOf(
   cluster: Cluster,
   batch: string,
-): Promise<{ readonly cpu: number; readonly gpu: number }> {
+): Promise<{ readonly hours: number; readonly second: number }> {
   for (;;) {
     const pods = await cluster.list('Pod', { labels: selector(batchLabels(batch)) });
     if (pods.every(({ status }) => status?.phase === 'Succeeded' || status?.phase === 'Failed')) {
-      const sum = (resource: string): number =>
-        pods.reduce((all, pod) => all + (ranMs(pod) / HOUR_MS) * requestsOf(pod, resource), 0);
-      return { cpu: sum('cpu'), gpu: sum('nvidia.com/gpu') };
+      const sum = (ms: (pod: Pod) => number): number =>
+        pods.reduce((all, pod) => all + (ms(pod) / HOUR_MS) * cpusOf(pod), 0);
+      return { hours: sum(ranMs), second: sum(() => 1_000) };
     }
     await sleep(200, AbortSignal.timeout(60_000));
   }
@@ -66,10 +69,10 @@ function ranMs({ status }: Pod): number {
 }
 
 /** Also those of sidecars, which are init containers that stay. */
-function requestsOf({ spec }: Pod, resource: string): number {
+function cpusOf({ spec }: Pod): number {
   const sidecars = (spec?.initContainers ?? []).filter(({ restartPolicy }) => restartPolicy === 'Always');
   return [...(spec?.containers ?? []), ...sidecars].reduce((sum, { resources }) => {
-    const amount = resources?.requests?.[resource] ?? '0';
+    const amount = resources?.requests?.['cpu'] ?? '0';
     return sum + (amount.endsWith('m') ? Number(amount.slice(0, -1)) / 1_000 : Number(amount));
   }, 0);
 }
