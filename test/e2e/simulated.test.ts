@@ -5,6 +5,7 @@ import path from 'node:path';
 import { after, before, describe } from 'node:test';
 import { Bench } from '../support/cli.ts';
 import { type FakeEndpoint, fakeEndpoint } from '../support/endpoint.ts';
+import { until } from '../support/until.ts';
 import { sampleFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
 
@@ -110,7 +111,7 @@ describe('simulated worlds in VS Code', { timeout: 480_000 }, () => {
     await row.click();
     await workbench.inputTitle.filter({ hasText: 'Launch Batch' }).waitFor({ timeout: PATIENCE_MS });
     await row.filter({ hasText: 'About 16 calls fit' }).waitFor({ timeout: PATIENCE_MS });
-    assert.ok((endpoint?.seen.length ?? 0) > before, 'the endpoint was asked');
+    await until('the endpoint was asked', () => (endpoint?.seen.length ?? 0) > before);
     await page.keyboard.press('Escape');
   });
 
