@@ -35,12 +35,23 @@ describe('the language of agent files', { timeout: 300_000 }, () => {
     await workbench.squiggle('error').waitFor({ timeout: PATIENCE_MS });
     await workbench.goTo('limts');
     await story.picture('language-squiggle');
-    await page.keyboard.press('Control+.');
-    await page
+    const fix = page
       .locator('.action-widget .monaco-list-row')
       .filter({ hasText: /limits/ })
-      .first()
-      .click();
+      .first();
+    await until(
+      async () => {
+        // VS Code shows what it knows when the key is pressed.
+        await page.keyboard.press('Control+.');
+        return await fix.waitFor({ timeout: 5_000 }).then(
+          () => true,
+          () => false,
+        );
+      },
+      PATIENCE_MS,
+      'the quick fix',
+    );
+    await fix.click();
     await workbench.squiggle('error').waitFor({ state: 'detached' });
     await workbench.save();
     await until(() => /^limits:/m.test(text('agents', 'desk.agent.yaml')), PATIENCE_MS, 'the fixed file');

@@ -114,6 +114,7 @@ describe('predictions in VS Code', { timeout: 600_000 }, () => {
     const { page, workbench } = story.code;
     const { batch } = await cli<{ batch: string }>('run', 'batches/simulated.batch.yaml', '--attempts', '1');
     assert.ok(batch.startsWith('b'));
+    await workbench.command('View: Close All Editors');
     await workbench.command('Rollout: Open Batch…');
     await workbench.pick(/simulated/);
     await story.batch.shown();

@@ -138,7 +138,7 @@ describe('simulated worlds in VS Code', { timeout: 480_000 }, () => {
         .getByText(/[1-9]\d* Selected/)
         .waitFor();
       await story.picture('simulated-demonstrations');
-      await page.locator('.quick-input-list .monaco-list-row').first().click();
+      await workbench.pick(/find_member/);
       await page.waitForFunction((text) => document.querySelector('.quick-input-title')?.textContent !== text, all);
       await page.keyboard.press('Enter');
       const line = page.locator('.view-line').filter({ hasText: /^demonstrations:.*recorded:.*calls:/ });

@@ -27,7 +27,10 @@ export async function chooseInstallOptions(workbench: Workbench, args: readonly 
   await step('1/3');
   const [kind = '', rest] = (values.get('--storage') ?? 'pvc').split(/:(.*)/s);
   await workbench.pick(STORAGE[kind] ?? kind);
-  if (rest !== undefined) await workbench.answer(rest);
+  if (rest !== undefined) {
+    await workbench.picks.first().waitFor({ state: 'hidden' }); // else, the answer would filter the choices
+    await workbench.answer(rest);
+  }
   await step('2/3');
   await workbench.answer(values.get('--image') ?? '');
   await step('3/3');

@@ -79,7 +79,7 @@ export class Workbench {
 
   /** Picks a row of the open quick pick: by its exact label, or the first one that matches. */
   async pick(label: string | RegExp): Promise<void> {
-    await (typeof label === 'string' ? this.#row(label) : this.picks.filter({ hasText: label }).first()).click();
+    await this.#choose(typeof label === 'string' ? this.#row(label) : this.picks.filter({ hasText: label }).first());
   }
 
   /** Returns to the previous question. */
@@ -89,12 +89,17 @@ export class Workbench {
 
   /** Picks the first row with each text, in one quick pick after the other. They may take `patienceMs` to come. */
   async pickEach(texts: readonly (string | RegExp)[], patienceMs: number): Promise<void> {
-    for (const text of texts) await this.picks.filter({ hasText: text }).first().click({ timeout: patienceMs });
+    for (const text of texts) await this.#choose(this.picks.filter({ hasText: text }).first(), patienceMs);
   }
 
   /** The rows of the open quick pick. */
   get picks(): Locator {
     return this.page.locator(ROWS);
+  }
+
+  async #choose(row: Locator, patienceMs?: number): Promise<void> {
+    await this.page.mouse.move(0, 0); // the hover of one row would cover others
+    await row.click(patienceMs === undefined ? {} : { timeout: patienceMs });
   }
 
   #row(label: string): Locator {

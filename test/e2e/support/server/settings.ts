@@ -6,8 +6,6 @@ export const QUIET_SETTINGS: Readonly<Record<string, unknown>> = {
   'workbench.secondarySideBar.defaultVisibility': 'hidden',
   'workbench.startupEditor': 'none',
   'workbench.tips.enabled': false,
-  // What appears under a pointer at rest would cover what is clicked next.
-  'workbench.hover.delay': 600_000,
   'workbench.welcomePage.walkthroughs.openOnInstall': false,
   'workbench.enableExperiments': false,
   'workbench.settings.enableNaturalLanguageSearch': false,
