@@ -27,10 +27,10 @@ export async function startPooler(url: string, mode: 'session' | 'transaction'):
     return socket.on('error', () => socket.destroy());
   };
   const dial = (): net.Socket => keep(net.connect(Number(target.port), target.hostname));
-  const connections = mode === 'session' ? undefined : new Shared(dial);
+  const connections = mode === 'session' ? undefined : new Backend(dial);
   const server = net.createServer((client) => {
     keep(client);
-    const connection = connections ?? new Shared(dial);
+    const connection = connections ?? new Backend(dial);
     client.on('close', () => {
       if (connection !== connections) connection.close();
     });
@@ -53,8 +53,8 @@ export async function startPooler(url: string, mode: 'session' | 'transaction'):
 }
 
 /** A connection to the database. */
-class Shared {
-  readonly #backend: net.Socket;
+class Backend {
+  readonly #socket: net.Socket;
   #last: Promise<unknown> = Promise.resolve();
   /** What the database answered to the first client that connected. */
   #welcome: Buffer | undefined;
@@ -63,7 +63,7 @@ class Shared {
   #isReady = (): void => undefined;
 
   constructor(dial: () => net.Socket) {
-    this.#backend = dial().on('data', (bytes) => {
+    this.#socket = dial().on('data', (bytes) => {
       this.#rest = Buffer.concat([this.#rest, bytes]);
       while (this.#rest.length >= 5 && this.#rest.length > this.#rest.readUInt32BE(1)) {
         const end = 1 + this.#rest.readUInt32BE(1);
@@ -76,7 +76,7 @@ class Shared {
   }
 
   close(): void {
-    this.#backend.destroy();
+    this.#socket.destroy();
   }
 
   /** Sends what a client sent in one piece, and returns the reply up to “ready for query”. */
@@ -88,7 +88,7 @@ class Shared {
       if (isStart && this.#welcome !== undefined) return this.#welcome;
       this.#received = [];
       const ready = new Promise<void>((resolve) => (this.#isReady = resolve));
-      this.#backend.write(request);
+      this.#socket.write(request);
       await ready;
       for (const { type, bytes } of this.#received) if (type === 'K') bytes.writeUInt32BE(NUMBER, 5);
       const bytes = Buffer.concat(this.#received.map((message) => message.bytes));

@@ -1,9 +1,9 @@
 /** Reads the pods of a batch and their logs, for people who look at them. Keeps nothing. */
 import { sleep } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
-import { type Cluster, eventTime } from '../../kubernetes/access/cluster.ts';
+import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import { responseStatus } from '../../kubernetes/access/kubeErrors.ts';
-import type { KubeEvent, Pod } from '../../kubernetes/access/objects.ts';
+import { eventTime, type KubeEvent, type Pod } from '../../kubernetes/access/objects.ts';
 import { podLog } from '../../kubernetes/access/podLog.ts';
 import { batchLabels, selector } from '../../kubernetes/names.ts';
 import type { ExecutorPod, PodLogOptions } from '../../protocol/pods.ts';

@@ -261,6 +261,7 @@ export class BatchPods {
     await this.#restored();
     this.#hasObjects = true;
     this.#reported.clear();
+    this.#suspendedAt = undefined;
     const created = rounds.active(this.id);
     if (this.#closed && created !== undefined) {
       // The batch ended in the meantime.

@@ -1,5 +1,5 @@
 /** Describes pods for people, as `kubectl get pods` does. Pure. */
-import type { ContainerStatus, KubeEvent, Pod } from '../../kubernetes/access/objects.ts';
+import { type ContainerStatus, eventTime, type KubeEvent, type Pod } from '../../kubernetes/access/objects.ts';
 import { isReady } from '../../kubernetes/access/podReady.ts';
 import type { ExecutorPod, PodContainer, PodEvent } from '../../protocol/pods.ts';
 import { podEnd, podNotices } from './podLife.ts';
@@ -99,9 +99,9 @@ function containerOf(name: string, image: string, status: ContainerStatus | unde
 }
 
 function eventOf(event: KubeEvent): PodEvent {
-  const { type, reason = '', message = '', count, lastTimestamp, eventTime, metadata } = event;
+  const { type, reason = '', message = '', count } = event;
   return {
-    at: timeOf(lastTimestamp ?? eventTime ?? metadata.creationTimestamp) ?? 0,
+    at: eventTime(event),
     warning: type === 'Warning',
     reason,
     text: message,

@@ -17,7 +17,7 @@ import { type ClusterRef, loadContext, loadInCluster } from './contexts.ts';
 import { groupOf, groupOfResource, KINDS, type Kind } from './kinds.ts';
 import { type KubeRequest, responseError, responseStatus } from './kubeErrors.ts';
 import type { ObjectApi } from './library.ts';
-import { type KubeEvent, type KubeObject, kindOf, modelOf, type ObjectOf, readObject } from './objects.ts';
+import { eventTime, type KubeEvent, type KubeObject, kindOf, modelOf, type ObjectOf, readObject } from './objects.ts';
 
 const PAGE = 500;
 
@@ -381,8 +381,3 @@ export class Cluster {
 
 /** Three consecutive parameters of the library's methods that are not needed. */
 const UNUSED = [undefined, undefined, undefined] as const;
-
-/** Returns when an event was last seen, in milliseconds since the epoch. */
-export function eventTime(event: KubeEvent): number {
-  return Date.parse(event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? '') || 0;
-}

@@ -140,3 +140,8 @@ export function readObject<K extends Kind>(kind: K, sent: unknown): ObjectOf<K> 
     });
   return { apiVersion: KINDS[kind].apiVersion, kind, ...sent } as unknown as ObjectOf<K>;
 }
+
+/** Returns when an event was last seen, in milliseconds since the epoch. */
+export function eventTime({ lastTimestamp, eventTime: at, metadata }: KubeEvent): number {
+  return Date.parse(lastTimestamp ?? at ?? metadata.creationTimestamp ?? '') || 0;
+}

@@ -2,7 +2,7 @@
 import pg from 'pg';
 import { StudioError } from '../../common/errors.ts';
 
-/** Others use the pooler, too, so that a connection may get the same one of the database again by chance. */
+/** While others use the pooler, a client may get the same connection to the database by chance. */
 const ROUNDS = 3;
 
 /**

@@ -16,7 +16,7 @@ export async function writeGenerated(folder: string, files: ReadonlyMap<string, 
   for (const name of await namesNextTo([...files.keys()], folder)) {
     const generated = (await startOf(path.join(folder, name))).includes(mark);
     if (generated && !files.has(name)) obsolete.push(name);
-    if (!generated && files.has(name)) throw foreign(path.join(folder, name), 'folder');
+    if (!generated && files.has(name)) throw notGenerated(path.join(folder, name), 'folder');
   }
   for (const [name, text] of files) {
     const file = path.join(folder, ...name.split('/'));
@@ -37,7 +37,7 @@ export async function writeGeneratedFile(file: string, text: string, mark: strin
       ? new StudioError('usage', `${file} is a folder.`, { hint: 'Name a file, such as --out rollouts.yaml.' })
       : error;
   });
-  if (before !== '' && !before.includes(mark)) throw foreign(file, 'file');
+  if (before !== '' && !before.includes(mark)) throw notGenerated(file, 'file');
   const partial = `${file}.${process.pid}.part`;
   await mkdir(path.dirname(file), { recursive: true });
   try {
@@ -49,7 +49,7 @@ export async function writeGeneratedFile(file: string, text: string, mark: strin
   }
 }
 
-function foreign(file: string, what: 'file' | 'folder'): StudioError {
+function notGenerated(file: string, what: 'file' | 'folder'): StudioError {
   return new StudioError('conflict', `${file} exists, and was not generated.`, {
     hint: `Choose another ${what} with --out.`,
   });
