@@ -10,11 +10,18 @@ export interface Replica {
   readonly id: string;
 }
 
+/** What is known of an endpoint that has replicas. */
+export interface Replicas {
+  /** Those that accept calls, by URL. */
+  readonly ready: readonly Replica[];
+  /** IDs of those that are about to end: they get no new calls, and answer the calls that they have. */
+  readonly draining: ReadonlySet<string>;
+}
+
 export interface ReplicaSource {
   /**
-   * Reports the ready replicas behind `endpoint`, as soon as they are known and whenever they change, until the
-   * returned function is called. Reports undefined if the endpoint is one server. Returns undefined if it cannot have
-   * replicas.
+   * Reports the replicas behind `endpoint`, as soon as they are known and whenever they change, until the returned
+   * function is called. Reports undefined if the endpoint is one server. Returns undefined if it cannot have replicas.
    */
-  follow(endpoint: string, report: (replicas: readonly Replica[] | undefined) => void): (() => void) | undefined;
+  follow(endpoint: string, report: (replicas: Replicas | undefined) => void): (() => void) | undefined;
 }

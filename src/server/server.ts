@@ -140,9 +140,9 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       hub.permitsChanged();
       leasing.lookAtAll();
     },
-    trouble: (batch, endpoint, text) => {
+    trouble: (batch, trouble) => {
       store
-        .addBatchEvent(batch, 'infra', secrets.clean(batch, { what: 'endpoint', endpoint, text }))
+        .addBatchEvent(batch, 'infra', secrets.clean(batch, trouble))
         .catch((error: unknown) =>
           log(`recording endpoint trouble of ${batch} failed: ${errorText(error)}`, { level: 'error', batch }),
         );

@@ -362,6 +362,8 @@ const eventData = {
       pod: z.string().optional(),
       node: z.string().optional(),
       endpoint: z.string().optional(),
+      /** It concerns the calls to all replicas of the endpoint. */
+      all_replicas: z.literal(true).optional(),
       worker: z.string().optional(),
       rollout: z.string().optional(),
       /** What a trainer requested again, and how often that happened in the batch so far. */

@@ -53,9 +53,9 @@ describe('replicas of a model behind a headless Service', { timeout: 10 * 60_000
     const comes = await open(yes);
     const service = await HeadlessService.create(cluster, 'models');
     await Promise.all([
-      service.replica('stays', stays, true),
-      service.replica('goes', goes, true),
-      service.replica('comes', comes, false),
+      service.replica('stays', stays, 'ready'),
+      service.replica('goes', goes, 'ready'),
+      service.replica('comes', comes, 'notReady'),
     ]);
 
     const first = (task: string): string | undefined => byAffinity([stays.url, goes.url], task)[0];
@@ -77,12 +77,13 @@ describe('replicas of a model behind a headless Service', { timeout: 10 * 60_000
     );
     assert.deepEqual(await describeReplicas(), [`goes of ${SERVICE}`, `stays of ${SERVICE}`]);
 
-    await Promise.all([service.replica('comes', comes, true), service.replica('goes', goes, false)]);
+    await Promise.all([service.replica('comes', comes, 'ready'), service.replica('goes', goes, 'draining')]);
     await until(
       'they are seen',
       async () => (await describeReplicas()).join() === `comes of ${SERVICE},stays of ${SERVICE}`,
     );
     await goes[Symbol.asyncDispose]();
+    await service.replica('goes', goes, 'ended');
     const rows = await bench.assertSettledOnce(batch, TASKS * ATTEMPTS);
     assert.ok(rows.every((row) => row.progress.passed === true));
     for (const row of rows) {
@@ -90,7 +91,11 @@ describe('replicas of a model behind a headless Service', { timeout: 10 * 60_000
       assert.equal(start?.data.endpoint, first(row.task), `${row.task} went where it belongs`);
     }
     const messages = await bench.infra(batch);
-    for (const said of [/Replica comes of \S+ is ready/, /Replica goes of \S+ was removed/])
+    for (const said of [
+      /Replica comes of \S+ is ready/,
+      /Replica goes of \S+ is draining and gets no new calls/,
+      /Replica goes of \S+ ended after draining for \d/,
+    ])
       assert.ok(
         messages.some((text) => said.test(text)),
         messages.join('\n'),
@@ -117,8 +122,8 @@ describe('replicas of a model behind a headless Service', { timeout: 10 * 60_000
     );
     const upgrade = await bench.rollout('cluster', 'upgrade', ...bench.site.arguments, '--models', both);
     assert.equal(upgrade.code, 0, upgrade.stderr);
-    await HeadlessService.of(cluster, 'rollout-studio-vllm-small').replica('small-0', small, true);
-    await HeadlessService.of(cluster, 'rollout-studio-vllm-judge').replica('judge-0', judge, true);
+    await HeadlessService.of(cluster, 'rollout-studio-vllm-small').replica('small-0', small, 'ready');
+    await HeadlessService.of(cluster, 'rollout-studio-vllm-judge').replica('judge-0', judge, 'ready');
 
     const agent = (name: string, model: string): string =>
       workspace.write(

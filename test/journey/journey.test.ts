@@ -131,7 +131,7 @@ describe('the whole journey', { timeout: 30 * 60_000 }, () => {
     ({ api } = await bench.connection());
     service = await HeadlessService.create(bench.cluster, SERVICE);
     await started;
-    for (const [name, engine] of engines) await service.replica(name, engine, true);
+    for (const [name, engine] of engines) await service.replica(name, engine, 'ready');
   });
 
   story.step('launches the batch from the palette', async () => {
@@ -216,7 +216,7 @@ describe('the whole journey', { timeout: 30 * 60_000 }, () => {
     await bench.cluster.remove('Pod', victim, { graceSeconds: 0 });
     const [name] = REPLICAS;
     await engines.get(name)?.down();
-    await service.replica(name, engines.get(name) ?? assert.fail(), false);
+    await service.replica(name, engines.get(name) ?? assert.fail(), 'notReady');
     await until(
       async () => (await bench.infra(batch)).some((text) => text.includes(`Replica ${name}`)),
       PATIENCE_MS,

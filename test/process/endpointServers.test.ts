@@ -80,10 +80,13 @@ test('one of two replicas is paused: its calls go to the other one, and come bac
     executor: undefined,
     replicas: {
       follow: (_, report) => {
-        report([
-          { url: a.url, name: 'pod-a', id: 'a' },
-          { url: b.url, name: 'pod-b', id: 'b' },
-        ]);
+        report({
+          ready: [
+            { url: a.url, name: 'pod-a', id: 'a' },
+            { url: b.url, name: 'pod-b', id: 'b' },
+          ],
+          draining: new Set(),
+        });
         return () => undefined;
       },
     },

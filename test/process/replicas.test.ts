@@ -13,10 +13,11 @@ import { canonicalJson } from '../../src/common/json.ts';
 import { submissionSha } from '../../src/config/submission.ts';
 import { byAffinity } from '../../src/model/endpoint.ts';
 import { Api } from '../../src/protocol/api.ts';
-import type { Replica } from '../../src/protocol/replicas.ts';
+import type { Replicas } from '../../src/protocol/replicas.ts';
 import { fetchTransport } from '../../src/protocol/transport.ts';
 import { startServer } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
+import type { EventData } from '../../src/trace/schema.ts';
 import type { TaskRecord } from '../../src/trace/task.ts';
 import { answerText, callsOf, type FakeEndpoint, fakeEndpoint, namesByEndpoint, refuse } from '../support/endpoint.ts';
 import { PLAIN_SERVER } from '../support/plainServer.ts';
@@ -53,9 +54,11 @@ test('replicas that come and go keep affinity, have their own permits, and lose 
     [c, 'pod-c'],
     [d, 'pod-d'],
   ]);
-  const replicas = (of: FakeEndpoint[]): Replica[] =>
-    of.map((each) => ({ url: each.url, name: names.get(each) ?? '', id: each.url }));
-  let report: ((found: readonly Replica[]) => void) | undefined;
+  const replicas = (ready: FakeEndpoint[], ...draining: FakeEndpoint[]): Replicas => ({
+    ready: ready.map((each) => ({ url: each.url, name: names.get(each) ?? '', id: each.url })),
+    draining: new Set(draining.map((each) => each.url)),
+  });
+  let report: ((found: Replicas) => void) | undefined;
 
   const server = await startServer({
     store: await openStore(folder),
@@ -100,6 +103,8 @@ test('replicas that come and go keep affinity, have their own permits, and lose 
       if (await so()) return;
     assert.fail(`not so: ${what}\n${worker.stderr}`);
   };
+  const reports = async (): Promise<EventData['infra'][]> =>
+    (await api.events(batch)).events.flatMap((event) => (event.kind === 'infra' ? [event.data] : []));
   const passed = (count: number) => async (): Promise<boolean> => (await api.batch(batch)).counts.passed === count;
   /** Where each task of a round was called, by the trajectories of its attempts. */
   const calledAt = async (round: number): Promise<Map<string, Set<string>>> => {
@@ -143,7 +148,7 @@ test('replicas that come and go keep affinity, have their own permits, and lose 
     new RegExp(`rollout_endpoint_permits\\{endpoint="${a.url}",service="${SERVICE}",replica="pod-a"\\} \\d+`),
   );
 
-  // One leaves in the middle of its calls: they go to the others, and only they move.
+  // One leaves in the middle of its calls, and does not answer them: they go to the others, and only they move.
   hangs = true;
   const before = callsOf(b);
   await api.appendTasks(batch, TASKS, tasks(1, [a, b, c]));
@@ -152,8 +157,10 @@ test('replicas that come and go keep affinity, have their own permits, and lose 
     'it has its calls, the others theirs',
     async () => callsOf(b) === before + ofB && (await passed(4 * TASKS - ofB)()),
   );
-  report?.(replicas([a, c]));
+  report?.(replicas([a, c], b));
+  await until('its end has begun', async () => (await reports()).length === 1);
   await b[Symbol.asyncDispose]();
+  report?.(replicas([a, c]));
   await until('its calls were answered elsewhere', passed(4 * TASKS));
   await assertAffinity(1, [a, b, c]);
   assert.deepEqual(
@@ -191,11 +198,9 @@ test('replicas that come and go keep affinity, have their own permits, and lose 
 
   await api.commandBatch(batch, { command: newId('c'), verb: 'seal' });
   assert.equal(await worker.exited, 0, worker.stderr);
-  const reports = (await api.events(batch)).events.flatMap((event) =>
-    event.kind === 'infra' ? [event.data.text] : [],
-  );
-  assert.deepEqual(reports.slice(0, 2), [
-    `Replica pod-b of ${SERVICE} was removed. It now has 2 replicas.`,
-    `Replica pod-d of ${SERVICE} is ready. It now has 3 replicas.`,
-  ]);
+  const [draining, ended, added] = await reports();
+  assert.equal(draining?.text, `Replica pod-b of ${SERVICE} is draining and gets no new calls. It now has 2 replicas.`);
+  assert.match(ended?.text ?? '', /^Replica pod-b of \S+ ended after draining for \d/);
+  assert.ok(ended?.ms !== undefined && ended.ms > 0, 'the axis draws its time');
+  assert.equal(added?.text, `Replica pod-d of ${SERVICE} is ready. It now has 3 replicas.`);
 });

@@ -86,14 +86,16 @@ export class Stream {
       agent?: string;
       parent?: number;
       context?: [number, number][];
+      endpoint?: string;
     } = {},
   ): number {
     this.#steps += 1;
     const of = over.agent === undefined ? {} : { agent: over.agent };
     const context = over.context ?? (this.#m === 0 ? [] : [[1, this.#m]]);
+    const at = over.endpoint === undefined ? {} : { endpoint: over.endpoint };
     const span = this.add(
       'model.start',
-      { step: this.#steps, model: 'demo', context, sampling: { temperature: 1 } },
+      { step: this.#steps, model: 'demo', ...at, context, sampling: { temperature: 1 } },
       { ...of, ...(over.parent === undefined ? {} : { parent: over.parent }) },
     );
     const parts: Part[] = [

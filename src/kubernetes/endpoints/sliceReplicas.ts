@@ -3,12 +3,12 @@ import { isDeepStrictEqual } from 'node:util';
 import { sleep } from '../../common/abort.ts';
 import { errorText } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
-import type { Replica, ReplicaSource } from '../../protocol/replicas.ts';
+import type { ReplicaSource, Replicas } from '../../protocol/replicas.ts';
 import type { Cluster } from '../access/cluster.ts';
 import type { EndpointSlice } from '../access/objects.ts';
 import { watchList } from '../access/watch.ts';
 import { selector } from '../names.ts';
-import { readyReplicas } from './readyReplicas.ts';
+import { findReplicas } from './findReplicas.ts';
 import { serviceOf } from './serviceName.ts';
 
 /** On every slice: the name of its Service. */
@@ -29,7 +29,7 @@ export class SliceReplicas implements ReplicaSource {
     this.#options = options;
   }
 
-  follow(endpoint: string, onChange: (replicas: readonly Replica[] | undefined) => void): (() => void) | undefined {
+  follow(endpoint: string, onChange: (replicas: Replicas | undefined) => void): (() => void) | undefined {
     const service = serviceOf(endpoint, this.#options.cluster.namespace);
     if (service === undefined) return undefined;
     const end = new AbortController();
@@ -41,24 +41,17 @@ export class SliceReplicas implements ReplicaSource {
   async #watch(
     endpoint: string,
     service: string,
-    onChange: (replicas: readonly Replica[] | undefined) => void,
+    onChange: (replicas: Replicas | undefined) => void,
     signal: AbortSignal,
   ): Promise<void> {
     const { cluster, log } = this.#options;
     const slices = new Map<string, EndpointSlice>();
-    let reported: readonly Replica[] | undefined;
+    let reported: Replicas | undefined;
     const update = (): void => {
-      const now = readyReplicas(endpoint, [...slices.values()]);
+      const now = findReplicas(endpoint, [...slices.values()]);
       if (isDeepStrictEqual(now, reported)) return;
       reported = now;
-      log(
-        `Service ${service}: ` +
-          (now === undefined
-            ? 'is one endpoint'
-            : now.length === 0
-              ? 'no replica is ready'
-              : `replicas ${now.map(({ name }) => name).join(', ')}`),
-      );
+      log(`Service ${service}: ${now === undefined ? 'is one endpoint' : describeReplicas(now)}`);
       onChange(now);
     };
     let failed = '';
@@ -90,4 +83,9 @@ export class SliceReplicas implements ReplicaSource {
       }
     }
   }
+}
+
+function describeReplicas({ ready, draining }: Replicas): string {
+  const names = ready.length === 0 ? 'no replica is ready' : `replicas ${ready.map(({ name }) => name).join(', ')}`;
+  return draining.size === 0 ? names : `${names}; ${draining.size} draining`;
 }

@@ -33,11 +33,12 @@ export class LongPauses {
   }
 
   /** Reports the end of pauses that were reported. */
-  async ended(before: readonly EndpointRecord[], { endpoint, replica, by }: EndpointRecord): Promise<void> {
+  async ended(before: readonly EndpointRecord[], change: EndpointRecord): Promise<void> {
+    const { endpoint, replica, by } = change;
     const wasReported = before.some(
       (one) => one.paused && one.reported && (replica === undefined || one.replica?.name === replica.name),
     );
-    if (wasReported) await this.#report(endpoint, `${by} resumed the model endpoint ${endpoint}.`);
+    if (wasReported) await this.#report(change, `${by} resumed the model endpoint ${endpoint}.`);
   }
 
   close(): void {
@@ -75,15 +76,16 @@ export class LongPauses {
     const what = replica === undefined ? endpoint : `${replica.name} of ${endpoint}`;
     const resume = `rollout endpoint resume ${endpoint}${replica === undefined ? '' : ` --replica ${replica.name}`}`;
     await this.#report(
-      endpoint,
+      record,
       `The model endpoint ${what} has been paused by ${by} for ${duration(limitMs)}, and model calls wait for it. ` +
         `If the trainer is gone, run “${resume}”, or cancel the batch.`,
     );
   }
 
-  async #report(endpoint: string, text: string): Promise<void> {
+  async #report({ endpoint, replica }: Pick<EndpointRecord, 'endpoint' | 'replica'>, text: string): Promise<void> {
     const { store, batchesOf } = this.#options;
+    const about = replica === undefined ? { endpoint, all_replicas: true as const } : { endpoint: replica.url };
     for (const batch of batchesOf(endpoint))
-      await store.addBatchEvent(batch, 'infra', { what: 'endpoint', endpoint, text });
+      await store.addBatchEvent(batch, 'infra', { what: 'endpoint', ...about, text });
   }
 }

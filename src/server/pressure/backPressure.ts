@@ -6,7 +6,6 @@
  */
 
 import { publicUrl } from '../../common/redaction/hidable.ts';
-import { plural } from '../../common/text.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import type { Replica } from '../../protocol/replicas.ts';
 import type { WaitReason } from '../../trace/schema.ts';
@@ -16,7 +15,7 @@ import { EndpointLimit, START_PERMITS } from './limit.ts';
 import { metricsUrl } from './metrics.ts';
 import type { BackPressureOptions, BatchShare, Caller, EndpointReport, SessionPermits } from './options.ts';
 import { EndpointOutage } from './outage.ts';
-import { type ReplicaChange, ReplicaSets } from './replicas.ts';
+import { type ReplicaChange, ReplicaSets, replicaEvents } from './replicas.ts';
 import { RolloutRooms } from './rooms.ts';
 import { routerText } from './routers.ts';
 import { excessCalls, loadRatio } from './scaling.ts';
@@ -44,7 +43,7 @@ export class BackPressure {
   constructor(options: BackPressureOptions) {
     this.#options = options;
     this.#now = options.now ?? (() => performance.now());
-    this.#replicas = new ReplicaSets(options.replicas, (change) => this.#changedReplicas(change));
+    this.#replicas = new ReplicaSets(options.replicas, (change) => this.#changedReplicas(change), this.#now);
     this.#scraper = new Scraper(() => this.#scraped());
     this.#rooms = new RolloutRooms({
       endpoint: (name) => this.#endpoints.get(name),
@@ -256,29 +255,17 @@ export class BackPressure {
     this.#endpoints.delete(name);
   }
 
-  #changedReplicas({ endpoint, first, added, removed, now }: ReplicaChange): void {
+  #changedReplicas(change: ReplicaChange): void {
+    const { endpoint, first, removed, now } = change;
     // A new replica at the address of a removed one starts fresh, and so does a service that had no replicas before.
     for (const { url } of removed) this.#forget(url);
     if ((now ?? []).length > 0) this.#forget(endpoint);
     const address = this.#label(endpoint);
-    const changes = [
-      ...removed.map(({ name }) => `Replica ${name} of ${address} was removed`),
-      ...added.map(({ name }) => `Replica ${name} of ${address} is ready`),
-    ];
+    const events = first ? [] : replicaEvents(change, address);
     for (const [batch, use] of this.#uses) {
       if (!use.agent.includes(endpoint) && !use.others.includes(endpoint)) continue;
       this.#join(batch, use);
-      if (!first && changes.length > 0)
-        this.#options.trouble?.(
-          batch,
-          address,
-          `${changes.join('; ')}. ` +
-            (now === undefined
-              ? 'Calls now go to its own address.'
-              : now.length === 0
-                ? 'No replica is ready.'
-                : `It now has ${plural(now.length, 'replica')}.`),
-        );
+      for (const event of events) this.#options.trouble?.(batch, event);
     }
     const state = this.#endpoints.get(endpoint);
     if (this.#replicas.noneReady(endpoint) && state !== undefined) {
@@ -314,18 +301,23 @@ export class BackPressure {
   #reportOutage({ name, label: address, limit, batches, text, outage }: Endpoint, now: number): void {
     const pod = this.#replicas.at(name)?.replica.name;
     const label = pod === undefined ? address : `${address} (${pod})`;
+    const about = {
+      what: 'endpoint',
+      endpoint: address,
+      ...(this.#replicas.noneReady(name) ? { all_replicas: true as const } : {}),
+    };
     if (limit.state === 'ok') {
       for (const batch of outage.end())
-        this.#options.trouble?.(batch, address, `The model endpoint ${label} is available again.`);
+        this.#options.trouble?.(batch, { ...about, text: `The model endpoint ${label} is available again.` });
       return;
     }
     for (const batch of outage.newlyAffected(batches, now))
-      this.#options.trouble?.(
-        batch,
-        address,
-        `The model endpoint ${label} is not available: ${text ?? 'unknown reason'}. Calls wait for it ` +
+      this.#options.trouble?.(batch, {
+        ...about,
+        text:
+          `The model endpoint ${label} is not available: ${text ?? 'unknown reason'}. Calls wait for it ` +
           '(model.endpoint_wait). Start it, or cancel the batch.',
-      );
+      });
   }
 
   /** Returns a recent demand. It is cached briefly: each worker reports several times a second, and this visits all. */

@@ -1,6 +1,6 @@
 import type { ServerInfo } from '../../protocol/client.ts';
 import type { ReplicaSource } from '../../protocol/replicas.ts';
-import type { WaitReason } from '../../trace/schema.ts';
+import type { EventData, WaitReason } from '../../trace/schema.ts';
 import type { Claim } from '../shares/divide.ts';
 import type { PermitClaim } from './shares.ts';
 
@@ -32,6 +32,11 @@ export interface EndpointReport {
   readonly count?: number | undefined;
 }
 
+/** What the record of a batch says about one of its endpoints. */
+export type EndpointTrouble = Pick<EventData['infra'], 'what' | 'all_replicas' | 'ms' | 'text'> & {
+  readonly endpoint: string;
+};
+
 export interface BackPressureOptions {
   readonly callers: () => readonly Caller[];
   /** Returns whose share a batch uses. By default, all batches use the same. */
@@ -44,9 +49,9 @@ export interface BackPressureOptions {
   readonly replicas?: ReplicaSource | undefined;
   /**
    * Called once for each batch that uses an endpoint when the endpoint does not respond for a while, when it responds
-   * again, and when one of its replicas appears or disappears.
+   * again, and when one of its replicas appears, drains, or disappears.
    */
-  readonly trouble?: (batch: string, endpoint: string, text: string) => void;
+  readonly trouble?: (batch: string, trouble: EndpointTrouble) => void;
   /** Returns an endpoint for display, without secrets. Called while a batch uses the endpoint. */
   readonly label?: (endpoint: string) => string;
   /** Returns the URL and headers for the metrics of a `demo:` endpoint of the server's own demo model. */

@@ -1,10 +1,19 @@
 /** A headless Service whose replicas are processes of this machine. */
 
 import type { Cluster } from '../../../src/kubernetes/access/cluster.ts';
-import { HEADLESS_LABEL } from '../../../src/kubernetes/endpoints/readyReplicas.ts';
+import { HEADLESS_LABEL } from '../../../src/kubernetes/endpoints/findReplicas.ts';
 import { SERVICE_LABEL } from '../../../src/kubernetes/endpoints/sliceReplicas.ts';
 
 const PORT = 8000;
+
+type ReplicaState = keyof typeof CONDITIONS;
+/** As the cluster sets them for pods. */
+const CONDITIONS = {
+  notReady: { ready: false, serving: false, terminating: false },
+  ready: { ready: true, serving: true, terminating: false },
+  draining: { ready: false, serving: true, terminating: true },
+  ended: { ready: false, serving: false, terminating: true },
+} as const;
 
 export class HeadlessService {
   readonly #cluster: Cluster;
@@ -39,7 +48,7 @@ export class HeadlessService {
    * Adds or changes a replica. Each has its own slice, for its port. Loopback addresses are allowed in slices only as
    * names.
    */
-  async replica(name: string, { port }: { readonly port: number }, serving: boolean): Promise<void> {
+  async replica(name: string, { port }: { readonly port: number }, state: ReplicaState): Promise<void> {
     await this.#cluster.apply({
       apiVersion: 'discovery.k8s.io/v1',
       kind: 'EndpointSlice',
@@ -48,7 +57,7 @@ export class HeadlessService {
       endpoints: [
         {
           addresses: ['127.0.0.1'],
-          conditions: { ready: serving, serving, terminating: false },
+          conditions: CONDITIONS[state],
           targetRef: { kind: 'Pod', name },
         },
       ],

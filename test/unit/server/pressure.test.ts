@@ -193,7 +193,7 @@ describe('back-pressure', () => {
       changed: () => undefined,
       demo: () => undefined,
       now: () => state.now,
-      trouble: (batch, endpoint, text) => state.reports.push(`${batch} ${endpoint} ${text}`),
+      trouble: (batch, { endpoint, text }) => state.reports.push(`${batch} ${endpoint} ${text}`),
     });
     const report = (at: number, batch: string, what: 'ok' | 'down' | 'busy'): void => {
       state.now = at;

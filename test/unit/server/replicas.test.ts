@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, describe, test } from 'node:test';
-import type { Replica } from '../../../src/protocol/replicas.ts';
+import type { Replica, Replicas } from '../../../src/protocol/replicas.ts';
 import { BackPressure } from '../../../src/server/pressure/backPressure.ts';
 import type { Caller } from '../../../src/server/pressure/options.ts';
 import { until } from '../../support/until.ts';
@@ -20,15 +20,20 @@ function setUp() {
     now: 0,
     callers: [] as Caller[],
     reports: [] as string[],
+    marks: [] as string[],
     changes: 0,
-    followed: new Map<string, (replicas: readonly Replica[] | undefined) => void>(),
+    followed: new Map<string, (replicas: Replicas | undefined) => void>(),
   };
   const pressure = new BackPressure({
     callers: () => state.callers,
     changed: () => (state.changes += 1),
     demo: () => undefined,
     now: () => state.now,
-    trouble: (batch, endpoint, text) => state.reports.push(`${batch} ${endpoint} ${text}`),
+    trouble: (batch, { what, endpoint, all_replicas, text, ms }) => {
+      assert.ok(all_replicas === true, 'calls to all replicas are concerned');
+      state.marks.push(what);
+      state.reports.push(`${batch} ${endpoint} ${text}${ms === undefined ? '' : ` (${ms} ms)`}`);
+    },
     replicas: {
       follow: (endpoint, listener) => {
         if (endpoint !== SERVICE && endpoint !== SAME_SERVICE) return undefined;
@@ -39,7 +44,9 @@ function setUp() {
     },
   });
   closing.push(pressure);
-  return { state, pressure, report: (...replicas: Replica[]) => state.followed.get(SERVICE)?.(replicas) };
+  const report = (ready: readonly Replica[], ...draining: Replica[]): void =>
+    state.followed.get(SERVICE)?.({ ready, draining: new Set(draining.map(({ id }) => id)) });
+  return { state, pressure, report };
 }
 
 const closing: BackPressure[] = [];
@@ -55,7 +62,7 @@ describe('replicas of an endpoint', () => {
     state.callers = [{ session: 's1', batch: 'b1', running: 12, demand: 12 }];
     assert.deepEqual(pressure.shares().get('s1')?.permits, { [SERVICE]: 192, 'http://judge/v1': 192 });
     assert.deepEqual(pressure.replicas('b1'), {});
-    report(replica(1), replica(2), replica(3));
+    report([replica(1), replica(2), replica(3)]);
     assert.equal(state.changes, 1);
     assert.deepEqual(pressure.shares().get('s1')?.permits, {
       'http://judge/v1': 192,
@@ -85,10 +92,10 @@ describe('replicas of an endpoint', () => {
   test('take their limits with them when they leave; a new one at the same address starts over', () => {
     const { state, pressure, report } = setUp();
     pressure.use('b1', [SERVICE], [], undefined);
-    report(replica(1), replica(2));
+    report([replica(1), replica(2)]);
     state.callers = [{ session: 's1', batch: 'b1', running: 4, demand: 4 }];
     for (const n of [1, 2]) pressure.report('b1', url(n), { what: 'down', text: 'connect ECONNREFUSED' });
-    report(replica(1, 'another pod'), replica(3));
+    report([replica(1, 'another pod'), replica(3)]);
     assert.deepEqual(
       pressure.info().map(({ endpoint, state: how }) => [endpoint, how]),
       [
@@ -113,8 +120,8 @@ describe('replicas of an endpoint', () => {
   test('may all be away: calls wait for the endpoint, and the reason is reported', () => {
     const { state, pressure, report } = setUp();
     pressure.use('b1', [SERVICE], [], undefined);
-    report(replica(1));
-    report();
+    report([replica(1)]);
+    report([]);
     assert.deepEqual(pressure.replicas('b1'), {});
     const [only] = pressure.info();
     assert.deepEqual(
@@ -127,7 +134,7 @@ describe('replicas of an endpoint', () => {
     pressure.report('b1', SERVICE, { what: 'down', text: 'getaddrinfo ENOTFOUND' });
     assert.match(state.reports[0] ?? '', /Replica vllm-1 of .* was removed\. No replica is ready\.$/);
     assert.match(state.reports[1] ?? '', /is not available: none of its pods are ready\./);
-    report(replica(2));
+    report([replica(2)]);
     assert.deepEqual(
       pressure.info().map(({ endpoint, state: how }) => [endpoint, how]),
       [[url(2), 'ok']],
@@ -135,11 +142,54 @@ describe('replicas of an endpoint', () => {
     assert.match(state.reports[2] ?? '', /Replica vllm-2 of .* is ready\. It now has 1 replica\.$/);
   });
 
+  test('drain before they end: the record says so, and how long it took', () => {
+    const { state, pressure, report } = setUp();
+    pressure.use('b1', [SERVICE], [], undefined);
+    // One that drained before anybody looked is no news.
+    report([replica(1), replica(2)], replica(9));
+    report([replica(1), replica(2)]);
+    assert.deepEqual(state.reports, []);
+
+    // A rolling upgrade: the next one is there before the last one ends.
+    report([replica(2), replica(3)], replica(1));
+    assert.deepEqual(pressure.replicas('b1'), { [SERVICE]: [url(2), url(3)] });
+    state.now = 12_300;
+    report([replica(3)], replica(1), replica(2));
+    state.now = 75_000;
+    report([replica(3)], replica(2));
+    // The last one is killed.
+    state.now = 80_000;
+    report([replica(3)]);
+    report([]);
+    const of = `of ${SERVICE}`;
+    assert.deepEqual(state.reports, [
+      `b1 ${SERVICE} Replica vllm-1 ${of} is draining and gets no new calls; Replica vllm-3 ${of} is ready. ` +
+        'It now has 2 replicas.',
+      `b1 ${SERVICE} Replica vllm-2 ${of} is draining and gets no new calls. It now has 1 replica.`,
+      `b1 ${SERVICE} Replica vllm-1 ${of} ended after draining for 1 min 15 s. (75000 ms)`,
+      `b1 ${SERVICE} Replica vllm-2 ${of} ended after draining for 1 min 8 s. (67700 ms)`,
+      `b1 ${SERVICE} Replica vllm-3 ${of} was removed. No replica is ready.`,
+    ]);
+    const [draining, drained] = ['replica_draining', 'replica_drained'];
+    assert.deepEqual(state.marks, [draining, draining, drained, drained, 'replica_removed']);
+  });
+
+  test('that drain are forgotten with their service', () => {
+    const { state, pressure, report } = setUp();
+    pressure.use('b1', [SERVICE], [], undefined);
+    report([replica(1), replica(2)]);
+    report([replica(1)], replica(2));
+    state.followed.get(SERVICE)?.(undefined);
+    report([replica(1)]);
+    assert.equal(state.reports.length, 2);
+    assert.match(state.reports[1] ?? '', /vllm-1 of .* was removed\. Calls now go to its own address\.$/);
+  });
+
   test('are followed while a batch uses the endpoint, and forgotten after', () => {
     const { state, pressure, report } = setUp();
     pressure.use('b1', [SERVICE], [], 8);
     pressure.use('b2', [SERVICE], [], 8);
-    report(replica(1));
+    report([replica(1)]);
     pressure.report('b1', url(1), { what: 'down', text: 'x' });
     pressure.release('b1');
     assert.equal(state.followed.size, 1);
@@ -152,9 +202,9 @@ describe('replicas of an endpoint', () => {
   test('stay known when a batch that calls their service by another name ends', () => {
     const { state, pressure, report } = setUp();
     pressure.use('b1', [SERVICE], [], 8);
-    report(replica(1));
+    report([replica(1)]);
     pressure.use('b2', [SAME_SERVICE], [], 8);
-    state.followed.get(SAME_SERVICE)?.([replica(1)]);
+    state.followed.get(SAME_SERVICE)?.({ ready: [replica(1)], draining: new Set() });
     pressure.release('b2');
     assert.deepEqual(
       pressure.info().map(({ endpoint, service, replica: name }) => [endpoint, service, name]),
@@ -180,7 +230,10 @@ describe('replicas of an endpoint', () => {
     const [full, half, judge] = await Promise.all([engine(8, 3), engine(4, 0), engine(2, 0)]);
     const { pressure, report } = setUp();
     pressure.use('b1', [SERVICE], [judge], 8);
-    report({ url: full, name: 'full', id: '1' }, { url: half, name: 'half', id: '2' });
+    report([
+      { url: full, name: 'full', id: '1' },
+      { url: half, name: 'half', id: '2' },
+    ]);
     const found = (): ReadonlyMap<string, number | undefined> =>
       new Map(pressure.info().map(({ endpoint, load }) => [endpoint, load]));
     await until('all were read, and one twice', () => {
@@ -201,7 +254,7 @@ describe('replicas of an endpoint', () => {
     const { pressure, report } = setUp();
     pressure.use('b1', [SERVICE], [], undefined);
     const one = pressure.room('b1', [SERVICE]);
-    report(replica(1), replica(2), replica(3));
+    report([replica(1), replica(2), replica(3)]);
     assert.equal(pressure.room('b1', [SERVICE]), 3 * one);
   });
 });

@@ -51,6 +51,7 @@ function isOurs(model: TrajectoryModel, { at, data }: EventOf<'infra'>): boolean
   if (now !== undefined && before !== undefined && data.pod === before.data.worker && at - now.at < LATE_MS)
     return true;
   if (data.endpoint === undefined) return false;
+  if (data.all_replicas === true) return true;
   // Steps are in order: this is the latest call before the event.
   const used = model.steps.findLast((step) => step.model !== undefined && step.model.start.at <= at)?.model?.start.data
     .endpoint;

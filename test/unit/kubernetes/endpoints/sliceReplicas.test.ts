@@ -3,16 +3,17 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { Cluster } from '../../../../src/kubernetes/access/cluster.ts';
-import { HEADLESS_LABEL } from '../../../../src/kubernetes/endpoints/readyReplicas.ts';
+import { HEADLESS_LABEL } from '../../../../src/kubernetes/endpoints/findReplicas.ts';
 import { SliceReplicas } from '../../../../src/kubernetes/endpoints/sliceReplicas.ts';
 import { type KubeReply, startKubeApi, statusReply } from '../../../support/kubeApi.ts';
 
+const DRAINING = '.9';
 const slice = (version: string, name: string, ...addresses: string[]) => ({
   metadata: { name, uid: `uid-${name}`, resourceVersion: version, labels: { [HEADLESS_LABEL]: '' } },
   addressType: 'IPv4',
   endpoints: addresses.map((address) => ({
     addresses: [address],
-    conditions: { ready: true },
+    conditions: { ready: true, serving: true, terminating: address.endsWith(DRAINING) },
     targetRef: { kind: 'Pod', name: `pod-${address}` },
   })),
   ports: [{ port: 8000 }],
@@ -47,7 +48,8 @@ test('changes in the slices of a Service are reported as changes of its replicas
         ['MODIFIED', slice('3', 'b', '10.0.0.2')],
         ['DELETED', slice('4', 'a', '10.0.0.1')],
         ['MODIFIED', slice('5', 'b')],
-        ['DELETED', slice('6', 'b')],
+        ['MODIFIED', slice('6', 'b', '10.0.0.9')],
+        ['DELETED', slice('7', 'b')],
       ] as const) {
         response.write(`${JSON.stringify({ type: event[0], object: event[1] })}\n`);
       }
@@ -62,9 +64,20 @@ test('changes in the slices of a Service are reported as changes of its replicas
   );
   assert.equal(api.requests.length, 0);
   const stop = source.follow('http://models:8000/v1', (replicas) =>
-    report(replicas === undefined ? 'one place' : replicas.map(({ name }) => name).join(' ')),
+    report(
+      replicas === undefined
+        ? 'one place'
+        : `${replicas.ready.map(({ name }) => name).join(' ')}; ${[...replicas.draining].join(' ')}`,
+    ),
   );
-  assert.deepEqual(await until(5), ['pod-10.0.0.1', 'pod-10.0.0.1 pod-10.0.0.2', 'pod-10.0.0.2', '', 'one place']);
+  assert.deepEqual(await until(6), [
+    'pod-10.0.0.1; ',
+    'pod-10.0.0.1 pod-10.0.0.2; ',
+    'pod-10.0.0.2; ',
+    '; ',
+    '; pod-10.0.0.9',
+    'one place',
+  ]);
   assert.deepEqual(
     api.requests.map(({ path, query }) => [path, query.get('labelSelector')]),
     Array.from({ length: 2 }, () => [

@@ -149,6 +149,26 @@ describe('lanes of the time axis', () => {
     assert.equal(infra(lanes).length, 6, 'once each');
   });
 
+  it('show what happens to all replicas of a service, or to the one called, but not to another one', () => {
+    const s = leased();
+    const [called, other] = ['http://10.0.0.1:8000/v1', 'http://10.0.0.2:8000/v1'];
+    for (let i = 0; i < 10; i++) s.model('More', [], { endpoint: called });
+    const [first] = s.events;
+    const lanes = lanesOf(s.events);
+    const service = { endpoint: 'http://models:8000/v1', all_replicas: true } as const;
+    lanes.advanceOutside([
+      outside(first, 100, 'infra', { ...service, what: 'replica_draining', text: 'is draining' }),
+      outside(first, 110, 'infra', { what: 'endpoint', endpoint: called, text: 'is not available' }),
+      outside(first, 120, 'infra', { what: 'endpoint', endpoint: other, text: 'is not available' }),
+      outside(first, 180, 'infra', { ...service, what: 'replica_drained', ms: 80, text: 'ended' }),
+    ]);
+    assert.deepEqual(infra(lanes), [
+      'infra replica draining 100-100 @11',
+      'infra replica drained 100-180 @19',
+      'infra endpoint 110-110 @12',
+    ]);
+  });
+
   it('omit what happened after the end, and messages about a worker that no longer held it', () => {
     const s = leased();
     s.add('rollout.lease', { epoch: 2, worker: 'w2', how: 'resumed' });

@@ -1,5 +1,6 @@
 /** The batch of a rollout: events of its stream, and forks. */
 import type { Json } from '../../../../src/common/json.ts';
+import { duration } from '../../../../src/common/units.ts';
 import type { TraceEvent } from '../../../../src/trace/schema.ts';
 import type { StoryData } from '../../../host/story.ts';
 import { sampleBatch } from '../../batch/sampleBatch.ts';
@@ -47,12 +48,33 @@ export function forkBatches(rollout: string, cuts: readonly number[]): Pick<Stor
   });
 }
 
+const UPGRADE = { endpoint: 'http://models:8000/v1', all_replicas: true };
+
 /** Events of the batch during a rollout: about its worker, the model server, a pause, notes. */
 export function batchEvents(events: readonly TraceEvent[], rollout: string): TraceEvent[] {
   const begin = events[0]?.at ?? 0;
   const length = (events.at(-1)?.at ?? begin) - begin;
   const entries: [number, TraceEvent['kind'], unknown][] = [
     [0, 'batch.start', { name: 'nightly' }],
+    [
+      0.1,
+      'infra',
+      {
+        ...UPGRADE,
+        what: 'replica_draining',
+        text: `Replica vllm-0 of ${UPGRADE.endpoint} is draining and gets no new calls. It now has 1 replica.`,
+      },
+    ],
+    [
+      0.22,
+      'infra',
+      {
+        ...UPGRADE,
+        what: 'replica_drained',
+        text: `Replica vllm-0 of ${UPGRADE.endpoint} ended after draining for ${duration(length * 0.12)}.`,
+        ms: length * 0.12,
+      },
+    ],
     [
       0.3,
       'infra',

@@ -1,6 +1,6 @@
 /** Finds the replicas behind a Service by its EndpointSlices. */
 
-import type { Replica } from '../../protocol/replicas.ts';
+import type { Replica, Replicas } from '../../protocol/replicas.ts';
 import type { EndpointSlice } from '../access/objects.ts';
 import { type Component, LABEL } from '../names.ts';
 
@@ -18,10 +18,11 @@ const HOST_AND_PORT = /^([a-z]+:\/\/(?:[^/?#]*@)?)[^/:?#]+(?::\d*)?/i;
  * label of our models, `app.kubernetes.io/component: vllm`. Any other Service is left to the cluster, which spreads its
  * connections.
  */
-export function readyReplicas(endpoint: string, slices: readonly EndpointSlice[]): readonly Replica[] | undefined {
+export function findReplicas(endpoint: string, slices: readonly EndpointSlice[]): Replicas | undefined {
   const byReplica = slices.filter(isByReplica).sort((a, b) => family(a) - family(b));
   if (byReplica.length === 0) return undefined;
-  const found = new Map<string, Replica>();
+  const ready = new Map<string, Replica>();
+  const draining = new Set<string>();
   let unreachable = false;
   for (const slice of byReplica) {
     for (const {
@@ -30,9 +31,10 @@ export function readyReplicas(endpoint: string, slices: readonly EndpointSlice[]
       targetRef,
     } of slice.endpoints ?? []) {
       if (address === undefined || !isServing(conditions)) continue;
+      const isDraining = conditions?.terminating === true;
       const port = portOf(endpoint, slice.ports ?? []);
       if (port === undefined) {
-        unreachable = true;
+        unreachable ||= !isDraining;
         continue;
       }
       const host = `${address.includes(':') ? `[${address}]` : address}:${port}`;
@@ -40,12 +42,13 @@ export function readyReplicas(endpoint: string, slices: readonly EndpointSlice[]
       // A pod is in two slices while it goes from one to the other.
       const id = targetRef?.uid ?? targetRef?.name ?? url;
       const name = targetRef?.name ?? host;
-      if (!found.has(id)) found.set(id, { url, name, id });
+      if (isDraining) draining.add(id);
+      else if (!ready.has(id)) ready.set(id, { url, name, id });
     }
   }
   // No port is certain to be the model's.
-  if (found.size === 0 && unreachable) return undefined;
-  return [...found.values()].sort((a, b) => (a.url < b.url ? -1 : 1));
+  if (ready.size === 0 && unreachable) return undefined;
+  return { ready: [...ready.values()].sort((a, b) => (a.url < b.url ? -1 : 1)), draining };
 }
 
 function isByReplica({ metadata: { labels = {} } }: EndpointSlice): boolean {
@@ -58,15 +61,14 @@ function family({ addressType }: EndpointSlice): number {
 }
 
 /**
- * Returns whether an endpoint serves. `ready` is always true if the Service publishes pods that are not ready;
+ * Returns whether an endpoint answers calls. `ready` is always true if the Service publishes pods that are not ready;
  * `serving` is the pod's own state.
  */
 function isServing({
   ready,
   serving,
-  terminating,
 }: NonNullable<NonNullable<EndpointSlice['endpoints']>[number]['conditions']> = {}): boolean {
-  return (serving ?? ready ?? true) && terminating !== true;
+  return serving ?? ready ?? true;
 }
 
 /**

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { EndpointSlice } from '../../../../src/kubernetes/access/objects.ts';
-import { HEADLESS_LABEL, readyReplicas } from '../../../../src/kubernetes/endpoints/readyReplicas.ts';
+import { findReplicas, HEADLESS_LABEL } from '../../../../src/kubernetes/endpoints/findReplicas.ts';
 import { serviceOf } from '../../../../src/kubernetes/endpoints/serviceName.ts';
 import { labels } from '../../../../src/kubernetes/names.ts';
 
@@ -33,7 +33,7 @@ function pod(name: string, address: string, conditions?: Endpoint['conditions'])
 }
 
 const urls = (slices: EndpointSlice[], endpoint = ENDPOINT): string[] | undefined =>
-  readyReplicas(endpoint, slices)?.map(({ url }) => url);
+  findReplicas(endpoint, slices)?.ready.map(({ url }) => url);
 
 describe('the Service an endpoint names', () => {
   it('is one of the namespace, called as pods call it', () => {
@@ -75,10 +75,23 @@ describe('replicas', () => {
       pod('published though not ready', '10.0.0.5', { ready: true, serving: false }),
       pod('older cluster', '10.0.0.6', { ready: false }),
     ]);
-    assert.deepEqual(readyReplicas(ENDPOINT, [all]), [
+    assert.deepEqual(findReplicas(ENDPOINT, [all])?.ready, [
       { url: 'http://10.0.0.1:8000/v1', name: 'a', id: 'uid of a' },
       { url: 'http://10.0.0.2:8000/v1', name: 'b', id: 'uid of b' },
     ]);
+  });
+
+  it('drain while they are terminating and serve', () => {
+    const all = slice([
+      pod('ends', '10.0.0.1', { ready: false, serving: true, terminating: true }),
+      pod('published though it ends', '10.0.0.2', { ready: true, serving: true, terminating: true }),
+      pod('has ended', '10.0.0.3', { ready: false, serving: false, terminating: true }),
+      pod('older cluster', '10.0.0.4', { ready: false, terminating: true }),
+    ]);
+    assert.deepEqual(findReplicas(ENDPOINT, [all]), {
+      ready: [],
+      draining: new Set(['uid of ends', 'uid of published though it ends']),
+    });
   });
 
   it('of a Service with its own address are called only where it asks for that', () => {
@@ -99,7 +112,7 @@ describe('replicas', () => {
       'http://10.0.0.2:8000/v1',
       'http://[fd00::3]:8000/v1',
     ]);
-    const [byHand] = readyReplicas(ENDPOINT, [slice([{ addresses: ['10.0.0.9'] }])]) ?? [];
+    const [byHand] = findReplicas(ENDPOINT, [slice([{ addresses: ['10.0.0.9'] }])])?.ready ?? [];
     assert.equal(byHand?.name, '10.0.0.9:8000', 'nobody says which pod it is');
   });
 
