@@ -168,7 +168,39 @@ describe('the whole journey', { timeout: 30 * 60_000 }, () => {
 
   story.step('sees a reply stream into a trajectory', async () => {
     const { batch: page, trajectory, code } = story;
-    // A paused attempt waits for its next call until it is open. Most of those that run are at their last one.
+    const ended = async (rollout: string): Promise<boolean> =>
+      (await rows()).some((row) => row.rollout === rollout && row.state === 'ended');
+    await until(
+      async () => {
+        const { rollout } = await openHeld();
+        const body = trajectory.frame.locator('body');
+        await body.evaluate(recordLiveTexts);
+        await code.workbench.command('Rollout: Resume');
+        const result = await until(
+          async () => {
+            const before = await ended(rollout);
+            if ((await body.evaluate(recordedLiveTexts)).length > 0) return 'seen';
+            return before ? 'missed' : undefined;
+          },
+          PATIENCE_MS,
+          'a reply',
+        );
+        if (result === 'seen') return true;
+        // Its replies were complete before the page had a word of them: another one is slower.
+        await code.workbench.command('Rollout: Open Batch…');
+        await code.workbench.picks.first().click();
+        await page.shown();
+        return false;
+      },
+      2 * PATIENCE_MS,
+      'a text on the page before its reply is complete',
+    );
+    await story.picture('journey-stream');
+  });
+
+  /** Opens an attempt that waits for its next call. Most of those that run are at their last one. */
+  async function openHeld(): Promise<RolloutRow> {
+    const { batch: page } = story;
     const held = await until(
       async () => {
         await page.button(/^Pause/).click();
@@ -190,15 +222,8 @@ describe('the whole journey', { timeout: 30 * 60_000 }, () => {
       'an attempt that is held before a call of the model, or after one that requested tools',
     );
     await open(held);
-    await trajectory.frame.locator('body').evaluate(recordLiveTexts);
-    await code.workbench.command('Rollout: Resume');
-    await until(
-      async () => (await trajectory.frame.locator('body').evaluate(recordedLiveTexts)).length > 0,
-      PATIENCE_MS,
-      'a text on the page before its reply is complete',
-    );
-    await story.picture('journey-stream');
-  });
+    return held;
+  }
 
   /** Whether the attempt is held where a call of the model follows. */
   async function callsNext({ rollout, state, progress }: RolloutRow): Promise<boolean> {

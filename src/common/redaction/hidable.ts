@@ -47,7 +47,7 @@ const FORMAT_WORDS = (
   'missing no_sandbox faults recovered worked_around repeated gave_up rescores scenario template clock real version ' +
   'blame outcome complete partial agent_error format environment_error predictions failed right keys deterministic ' +
   'existing runtime succeeded more paused_ms aborted weights_from replica condition part group user leaving ' +
-  'waited_ms waited_for priority share waits peak'
+  'waited_ms waited_for priority share waits peak all_replicas'
 ).split(' ');
 
 /** Returns why a value cannot be hidden; undefined if it can. */

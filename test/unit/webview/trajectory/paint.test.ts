@@ -144,6 +144,20 @@ describe('painting the time axis', () => {
     assert.ok(texts.includes('30.0 s'), texts.join(', '));
   });
 
+  it('has a clock whose labels differ, however near they are', () => {
+    const s = new Stream();
+    s.start();
+    const clock = (from: number, to: number): string[] =>
+      painted(modelOf(s), { range: { from, to } }).texts.filter((text) => /^\d[\d.a-z ]* m?s$/.test(text));
+    assert.deepEqual(clock(6_080, 6_390).slice(0, 4), ['6.1 s', '6.15 s', '6.2 s', '6.25 s']);
+    assert.deepEqual(clock(65_000, 65_500).slice(0, 3), ['1 min 5 s', '1 min 5.05 s', '1 min 5.1 s']);
+    for (const from of [0, 990, 59_990, 65_001, 7_201_003]) {
+      const labels = clock(from, from + 30);
+      assert.ok(labels.length > 5, labels.join());
+      assert.equal(new Set(labels).size, labels.length, labels.join());
+    }
+  });
+
   it('outlines the wait before a call, and fills it from there on', () => {
     const s = new Stream();
     s.start();

@@ -56,8 +56,16 @@ export function clockRow(canvas: CanvasRenderingContext2D, scene: Scene, { top, 
   textFont(canvas, colours);
 }
 
+/** Formats a time exactly: rounded, the labels of close ones would be equal. */
 function tickText(ms: number): string {
-  return ms === 0 ? '0 s' : ms % 1000 === 0 && ms < 60_000 ? `${ms / 1000} s` : duration(ms);
+  if (ms === 0) return '0 s';
+  if (ms < 1000) return `${ms} ms`;
+  const parts = [
+    [Math.floor(ms / 3_600_000), 'h'],
+    [Math.floor(ms / 60_000) % 60, 'min'],
+    [(ms % 60_000) / 1000, 's'],
+  ];
+  return parts.flatMap(([value, unit]) => (value === 0 ? [] : [`${value} ${unit}`])).join(' ');
 }
 
 export function visibleCuts({ scale, range }: Scene): readonly Idle[] {
