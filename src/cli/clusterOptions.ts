@@ -65,6 +65,13 @@ export const INSTALL_OPTIONS = {
       'collector that receives finished rollouts as traces, e.g. http://collector.observability:4318; `none` takes ' +
       'it back',
   },
+  'otlp-secret': {
+    type: 'string',
+    value: 'SECRET',
+    text:
+      'existing Secret with headers for that collector, in the key headers as NAME=VALUE, separated by commas; ' +
+      '`none` takes it back',
+  },
   'allow-egress': {
     type: 'string',
     value: 'NETWORK',
@@ -143,12 +150,15 @@ export async function readInstallOptions(
     const texts = textOptions(commandLine, name);
     return texts.length === 0 ? undefined : texts.filter((text) => text !== 'none');
   };
+  const otlp = textOption(commandLine, 'otlp');
   const removable = {
     pullSecret: textOption(commandLine, 'pull-secret'),
     tokensSecret: textOption(commandLine, 'tokens-secret'),
     authoritySecret: textOption(commandLine, 'authority-secret'),
     advertise: textOption(commandLine, 'advertise'),
-    otlp: textOption(commandLine, 'otlp'),
+    otlp,
+    // Headers without a collector would be refused.
+    otlpSecret: textOption(commandLine, 'otlp-secret') ?? (otlp === 'none' ? otlp : undefined),
   };
   const cleared = Object.entries(removable).flatMap(([name, value]) => (value === 'none' ? [name] : []));
   const outside = readOutside(commandLine, installed);

@@ -13,7 +13,12 @@ export const INSTALLATIONS: Readonly<Record<string, InstallInput>> = {
     authoritySecret: 'issuer',
     pullSecret: 'registry',
   },
-  'several servers': { storage: 'postgres:db/dsn', replicas: 2, otlp: 'https://collector.observability:4318' },
+  'several servers': {
+    storage: 'postgres:db/dsn',
+    replicas: 2,
+    otlp: 'https://collector.observability:4318',
+    otlpSecret: 'otel',
+  },
   'programs in the image': { programs: 'image', image: 'registry.example.org/rollout-studio:1' },
   'what belongs to the cluster is of others': { admissionPolicies: 'none', identityBindings: 'none' },
   networks: {

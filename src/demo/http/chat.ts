@@ -160,7 +160,8 @@ export class ChatCall {
   }
 
   #stream(answer: Answer, luck: Luck): void {
-    const firstMs = performance.now() - this.#started;
+    const began = performance.now();
+    const firstMs = began - this.#started;
     const chunks = chunksOf(answer, this.#endpoint.faults.chunks).map((chunk) => `data: ${chunk}\n\n`);
     const end = luck.cutAt === undefined ? chunks.length : Math.max(1, Math.floor(chunks.length * luck.cutAt));
     if (luck.malformed) chunks[Math.floor(chunks.length / 2)] = 'data: {"id": "chatcmpl-\n\n';
@@ -175,7 +176,9 @@ export class ChatCall {
       if (nth <= writes) {
         if (text !== '' && remainingMs > 0) this.#response.write(text);
         else buffered += text;
-        this.#after(remainingMs / writes, () => send(nth + 1));
+        // Timers have whole milliseconds: each write is due by the clock, so that their errors do not add up.
+        const dueMs = began + (remainingMs * nth) / writes - performance.now();
+        this.#after(remainingMs > 0 ? Math.max(1, dueMs) : 0, () => send(nth + 1));
         return;
       }
       if (luck.cutAt !== undefined) {

@@ -50,6 +50,8 @@ export const installOptions = z.object({
   replicas: oneOrMore.default(1),
   /** Base URL of a collector that receives finished rollouts as traces (OTLP over HTTP). */
   otlp: z.url({ protocol: /^https?$/, error: 'an address like http://collector:4318' }).optional(),
+  /** Secret of others with headers for the collector, in the key `headers` (`NAME=VALUE`, separated by commas). */
+  otlpSecret: secretName.optional(),
   /** What all pods may reach beyond what they need, and who may reach the server; see `network/peers.ts`. */
   allowEgress: z.array(allowed).default([]),
   allowIngress: z.array(allowed).default([]),
@@ -103,6 +105,11 @@ export function resolveOptions(input: InstallInput, installed?: InstallOptions):
   }
   if (options.replicas > 1 && parseStorage(options.storage).kind !== 'postgres') {
     throw new StudioError('usage', 'Several servers need one database: use --replicas with --storage postgres:SECRET.');
+  }
+  if (options.otlpSecret !== undefined && options.otlp === undefined) {
+    throw new StudioError('usage', '--otlp-secret has headers for a collector, but there is no collector.', {
+      hint: 'Name it with --otlp URL, or take the Secret back with --otlp-secret none.',
+    });
   }
   checkModels(modelsOf(options));
   if (usesNodeFolder(options) && options.podSecurity !== undefined && options.podSecurity !== 'privileged') {

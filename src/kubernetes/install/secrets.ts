@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import type { Cluster } from '../access/cluster.ts';
 import type { KubeObject } from '../access/objects.ts';
-import { AUTHORITY_KEYS, isOurs, TOKEN_KEYS } from '../names.ts';
+import { AUTHORITY_KEYS, isOurs, OTLP_HEADERS_KEY, TOKEN_KEYS } from '../names.ts';
 import { newAuthoritySecret } from '../tls/authority.ts';
 import type { InstallOptions } from './options.ts';
 import { newTokens } from './tokens.ts';
@@ -25,6 +25,7 @@ export async function requireSecrets(cluster: Cluster, options: InstallOptions, 
       keys: AUTHORITY_KEYS.map(({ cert, key }) => [cert, key]),
       what: 'the certificate authority',
     },
+    { name: options.otlpSecret, keys: [[OTLP_HEADERS_KEY]], what: 'the headers for the collector of traces' },
   ];
   for (const { name, keys, what } of needed) {
     if (name === undefined) continue;
@@ -40,7 +41,7 @@ export async function requireSecrets(cluster: Cluster, options: InstallOptions, 
       secret === undefined
         ? `The Secret ${name} with ${what} does not exist in namespace ${cluster.namespace}.`
         : `The Secret ${name} in namespace ${cluster.namespace} does not contain ${what}.`,
-      { hint: `Create it with the keys ${expected}, and install again.` },
+      { hint: `Create it with the ${keys.flat().length === 1 ? 'key' : 'keys'} ${expected}, and install again.` },
     );
   }
 }

@@ -81,6 +81,17 @@ test('addresses are kept by upgrades, and taken back with none', async () => {
   assert.deepEqual([own.advertise, own.otlp, own.allowHosts], [undefined, undefined, []]);
 });
 
+test('headers for a collector are in a Secret, and go with the collector', async () => {
+  const installed = await read(['--otlp', 'http://otel:4318', '--otlp-secret', 'otel']);
+  assert.equal((await read(['--port', '9000'], installed)).otlpSecret, 'otel');
+  for (const back of [
+    ['--otlp', 'none'],
+    ['--otlp-secret', 'none'],
+  ])
+    assert.equal((await read(back, installed)).otlpSecret, undefined, back.join(' '));
+  await assert.rejects(read(['--otlp-secret', 'otel']), { code: 'usage', message: /there is no collector/ });
+});
+
 test('a file says where pods run: it is checked with positions, stored, and taken back', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'rs-pods-'));
   try {

@@ -62,7 +62,7 @@ export type ClusterVerb = keyof typeof VERBS;
 export const SECTIONS = {
   Server: [
     ...['image', 'programs', 'pull-policy', 'pull-secret', 'port', 'tls-port', 'advertise', 'allow-host', 'memory'],
-    ...['replicas', 'pods', 'shares', 'retention', 'otlp'],
+    ...['replicas', 'pods', 'shares', 'retention', 'otlp', 'otlp-secret'],
   ],
   Storage: ['storage', 'storage-size'],
   'Secrets and rights': [

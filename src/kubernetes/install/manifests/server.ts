@@ -11,6 +11,7 @@ import {
   MODELS_VARIABLE,
   NAMES,
   OPTIONS_ANNOTATION,
+  OTLP_HEADERS_KEY,
   SERVER_PORT_NAME,
   serviceUrl,
   TLS_PORT_NAME,
@@ -226,6 +227,9 @@ function container(
       { name: 'TMPDIR', value: WORK },
       ...Object.entries(LONG_RUNNING_ENV).map(([name, value]) => ({ name, value })),
       ...(storage.kind === 'postgres' ? [secretEnv(DATABASE, storage.secret, storage.key)] : []),
+      ...(options.otlpSecret === undefined
+        ? []
+        : [secretEnv('OTEL_EXPORTER_OTLP_HEADERS', options.otlpSecret, OTLP_HEADERS_KEY)]),
       ...serverOutboundEnv(options),
     ],
     ports: [

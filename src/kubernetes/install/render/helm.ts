@@ -29,6 +29,7 @@ const PORT = { ...COUNT, maximum: 65_535 };
 /** Marks are unlikely texts and numbers that builders of objects take for values. */
 const TEXTS = [
   ...['image', 'pullPolicy', 'pullSecret', 'tokensSecret', 'authoritySecret', 'advertise', 'storageSize', 'memory'],
+  'otlpSecret',
   ...['ingress.host', 'ingress.className', 'gateway.name', 'gateway.namespace', 'gateway.host', 'gateway.section'],
   ...['vllm.image', 'vllm.tokenSecret', 'vllm.apiKeySecret', 'vllm.s3Secret', 'vllm.cacheSize'],
   ...['pods.server.priority_class', 'pods.vllm.priority_class'],

@@ -6,7 +6,7 @@
 import { stringify } from 'yaml';
 import { PRODUCT } from '../../../common/product.ts';
 import type { KubeObject } from '../../access/objects.ts';
-import { AUTHORITY_KEYS, CLIENT_AUTHORITY, NAMES, TOKEN_KEYS } from '../../names.ts';
+import { AUTHORITY_KEYS, CLIENT_AUTHORITY, NAMES, OTLP_HEADERS_KEY, TOKEN_KEYS } from '../../names.ts';
 import type { Archive } from '../../programs/archive.ts';
 import { OWN_KEYS } from '../../tls/authority.ts';
 import { manifests } from '../manifests/all.ts';
@@ -99,13 +99,14 @@ function head(options: InstallOptions, namespace: string): string {
 }
 
 /** Returns the Secrets that others manage, with their keys. */
-function secretsOfOthers({ tokensSecret, authoritySecret, storage }: InstallOptions): string[] {
+function secretsOfOthers({ tokensSecret, authoritySecret, otlpSecret, storage }: InstallOptions): string[] {
   const parsed = parseStorage(storage);
   return [
     ...(tokensSecret === undefined ? [] : [`${tokensSecret} (keys ${Object.values(TOKEN_KEYS).join(' and ')})`]),
     ...(authoritySecret === undefined
       ? []
       : [`${authoritySecret} (keys ${AUTHORITY_KEYS.map(({ cert, key }) => `${cert} and ${key}`).join(', or ')})`]),
+    ...(otlpSecret === undefined ? [] : [`${otlpSecret} (key ${OTLP_HEADERS_KEY})`]),
     ...(parsed.kind === 'postgres' ? [`${parsed.secret} (key ${parsed.key})`] : []),
   ];
 }

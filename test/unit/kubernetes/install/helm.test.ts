@@ -138,6 +138,7 @@ const everything: InstallInput = {
   storage: 'postgres:db/dsn',
   replicas: 2,
   otlp: 'http://collector.observability:4318',
+  otlpSecret: 'otel',
   allowEgress: ['0.0.0.0/0:443', 'namespace:models:8000'],
   pods: {
     server: {

@@ -257,6 +257,10 @@ describe('an installation', () => {
     );
     assert.equal(option(server({ otlp: 'http://collector:4318' }).containers[0], '--otlp'), 'http://collector:4318');
     assert.throws(() => create({ otlp: 'collector:4318' }), /--otlp: an address like/);
+    const [withHeaders] = server({ otlp: 'http://collector:4318', otlpSecret: 'otel' }).containers;
+    assert.deepEqual(withHeaders.env.find(({ name }) => name === 'OTEL_EXPORTER_OTLP_HEADERS')?.valueFrom, {
+      secretKeyRef: { name: 'otel', key: 'headers' },
+    });
   });
 
   test('has new, distinct tokens each time', () => {
