@@ -43,7 +43,7 @@ export async function writeExport(
         yield part;
       }
     };
-    await pipeline(counted, createWriteStream(partial, { flags: 'wx' }), { signal });
+    await writeTo(partial, counted, signal);
     const written = { name: path.basename(file), bytes, sha256: hash.digest('hex') };
     await writeFile(partialManifest, manifest(written), { flag: 'wx' });
     signal.throwIfAborted();
@@ -54,6 +54,17 @@ export async function writeExport(
     await Promise.all([rm(partial, { force: true }), rm(partialManifest, { force: true })]);
     if (StudioError.is(cause) || signal.aborted) throw cause;
     throw writeError(name, cause);
+  }
+}
+
+/** Writes a new file. It is closed when this ends, even with an error: one that is still opened is created later. */
+async function writeTo(file: string, content: () => AsyncIterable<Uint8Array>, signal: AbortSignal): Promise<void> {
+  const output = createWriteStream(file, { flags: 'wx' });
+  const closed = new Promise<void>((resolve) => output.once('close', resolve));
+  try {
+    await pipeline(content, output, { signal });
+  } finally {
+    await closed;
   }
 }
 
