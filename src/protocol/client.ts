@@ -349,7 +349,10 @@ export const serverInfo = z.object({
       preemptions: int.optional(),
       /** Calls beyond its permits, which workers hold back. */
       excess: int.optional(),
-      /** Its calls as a share of those that a replica of its service runs at once, 0 to 1. */
+      /**
+       * Its calls as a share of those that a replica of its service runs at once, 0 to 1; 1 while they wait for the end
+       * of a pause.
+       */
       load: z.number().optional(),
       /** The router that answers there, in words. Without the load of its engines. */
       router: z.string().optional(),

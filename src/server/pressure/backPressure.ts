@@ -176,13 +176,16 @@ export class BackPressure {
     return [...this.#endpoints.values()].map((each) => {
       const { name, label, limit, load, router, text } = each;
       const announced = this.#announced(name);
-      const ratio = loadRatio(each, this.#siblings(name));
+      const isPaused = announced.pause !== undefined;
+      // Autoscalers keep a replica whose calls wait for the end of a pause.
+      const ratio =
+        isPaused && this.#demand(each, (caller) => caller.demand) > 0 ? 1 : loadRatio(each, this.#siblings(name));
       return {
         endpoint: label,
         ...this.#replicaInfo(name),
         ...announced,
         permits: limit.permits(now),
-        ...(announced.pause === undefined ? { excess: this.#excess(each, now) } : {}),
+        ...(!isPaused ? { excess: this.#excess(each, now) } : {}),
         ...(ratio === undefined ? {} : { load: ratio }),
         state: limit.state,
         ...(load === undefined ? {} : { running: load.running, waiting: load.waiting }),

@@ -235,7 +235,8 @@ function writeEndpoints(out: Exposition, endpoints: ServerInfo['endpoints']): vo
   );
   out.gauge(
     'rollout_endpoint_load_ratio',
-    'Calls of the endpoint as a share of those that a replica of its service runs at once, 0 to 1.',
+    'Calls of the endpoint as a share of those that a replica of its service runs at once, 0 to 1; 1 while they wait ' +
+      'for the end of a pause.',
     endpointSamples((endpoint) => endpoint.load),
   );
   out.gauge(

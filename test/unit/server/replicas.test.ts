@@ -21,6 +21,7 @@ function setUp() {
     callers: [] as Caller[],
     reports: [] as string[],
     marks: [] as string[],
+    pause: undefined as { by: string; since: number } | undefined,
     changes: 0,
     followed: new Map<string, (replicas: Replicas | undefined) => void>(),
   };
@@ -29,6 +30,7 @@ function setUp() {
     changed: () => (state.changes += 1),
     demo: () => undefined,
     now: () => state.now,
+    announced: () => (state.pause === undefined ? {} : { pause: state.pause }),
     trouble: (batch, { what, endpoint, all_replicas, text, ms }) => {
       assert.ok(all_replicas === true, 'calls to all replicas are concerned');
       state.marks.push(what);
@@ -210,6 +212,20 @@ describe('replicas of an endpoint', () => {
       pressure.info().map(({ endpoint, service, replica: name }) => [endpoint, service, name]),
       [[url(1), SERVICE, 'vllm-1']],
     );
+  });
+
+  test('are fully loaded while calls wait for the end of a pause, so that autoscalers keep them', () => {
+    const { state, pressure, report } = setUp();
+    pressure.use('b1', [SERVICE], [], 8);
+    report([replica(1), replica(2)]);
+    const loads = (): (number | undefined)[] => pressure.info().map(({ load }) => load);
+    assert.deepEqual(loads(), [undefined, undefined], 'nobody knows yet');
+    state.pause = { by: 'trainer', since: 0 };
+    assert.deepEqual(loads(), [undefined, undefined], 'nothing runs');
+    state.callers = [{ session: 's1', batch: 'b1', running: 4, demand: 4 }];
+    assert.deepEqual(loads(), [1, 1]);
+    state.pause = undefined;
+    assert.deepEqual(loads(), [undefined, undefined]);
   });
 
   test('report their load as a share of what one of them runs at once; other services do not count', async (test) => {
