@@ -69,7 +69,11 @@ export class EndpointControl {
   constructor(options: EndpointControlOptions) {
     this.#options = options;
     const { changes, log } = options;
-    this.#long = new LongPauses({ ...options, batchesOf: (endpoint) => this.#batchesOf(endpoint) });
+    this.#long = new LongPauses({
+      ...options,
+      batchesOf: (endpoint) => this.#batchesOf(endpoint),
+      hasReplicas: (endpoint) => this.#hasReplicas(endpoint),
+    });
     this.#refresh = new Throttle(
       0,
       () => this.read().then(() => undefined),
@@ -277,6 +281,12 @@ export class EndpointControl {
 
   #inUse(): Set<string> {
     return new Set([...this.#options.pressure().known().keys()].map(endpointKey));
+  }
+
+  #hasReplicas(endpoint: string): boolean {
+    return [...this.#options.pressure().known()].some(
+      ([name, replicas]) => endpointKey(name) === endpoint && replicas.length > 0,
+    );
   }
 
   #batchesOf(endpoint: string): string[] {

@@ -8,6 +8,7 @@ import type { Store } from '../../store/store.ts';
 interface LongPausesOptions {
   readonly store: Pick<Store, 'endpoints' | 'addBatchEvent'>;
   readonly batchesOf: (endpoint: string) => readonly string[];
+  readonly hasReplicas: (endpoint: string) => boolean;
   readonly log: Log;
 }
 
@@ -83,8 +84,11 @@ export class LongPauses {
   }
 
   async #report({ endpoint, replica }: Pick<EndpointRecord, 'endpoint' | 'replica'>, text: string): Promise<void> {
-    const { store, batchesOf } = this.#options;
-    const about = replica === undefined ? { endpoint, all_replicas: true as const } : { endpoint: replica.url };
+    const { store, batchesOf, hasReplicas } = this.#options;
+    const about = {
+      endpoint: replica?.url ?? endpoint,
+      ...(replica === undefined && hasReplicas(endpoint) ? { all_replicas: true as const } : {}),
+    };
     for (const batch of batchesOf(endpoint))
       await store.addBatchEvent(batch, 'infra', { what: 'endpoint', ...about, text });
   }
