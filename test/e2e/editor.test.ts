@@ -70,7 +70,7 @@ describe('in the editor', { timeout: 600_000 }, () => {
     const made = async (command: string, name: string, file: string): Promise<void> => {
       await workbench.command(`Rollout: ${command}…`);
       if (command === 'New Tool') await workbench.pick('TypeScript');
-      await workbench.answer(name);
+      await workbench.answerNext(name);
       if (command === 'New Batch') await workbench.pick(/mine\.agent\.yaml/);
       await workbench.tab(path.basename(file)).waitFor();
       await until(() => existsSync(path.join(folder, file)), PATIENCE_MS, file);

@@ -68,7 +68,7 @@ describe('export in VS Code', { timeout: 600_000 }, () => {
     await workbench.pick(/Supervised: ms-swift/);
     await workbench.picks.filter({ hasText: 'Attempts per Task' }).waitFor({ timeout: PATIENCE_MS });
     await workbench.pick(/Attempts per Task/);
-    await workbench.answer('1');
+    await workbench.answerNext('1');
     await workbench.picks.filter({ hasText: 'at most 1' }).waitFor({ timeout: PATIENCE_MS });
     await story.picture('export-selection');
     await workbench.pick(/^Preview/);

@@ -70,7 +70,7 @@ describe('forks in VS Code', { timeout: 600_000 }, () => {
       .first()
       .waitFor({ timeout: PATIENCE_MS });
     await workbench.pick(/Fork with These Differences/);
-    await workbench.answer('3');
+    await workbench.answerNext('3');
     const head = story.batch.frame.locator('.batch-parent');
     await head.waitFor({ timeout: PATIENCE_MS });
     assert.match(await head.innerText(), /fork of .*, changed/);

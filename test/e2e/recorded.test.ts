@@ -29,7 +29,7 @@ describe('a recorded world in VS Code', { timeout: 480_000 }, () => {
     await story.batch.shown();
     await workbench.command('Rollout: New World from Recording…');
     await workbench.pick(/All Attempts/);
-    await workbench.answer('desk-recorded');
+    await workbench.answerNext('desk-recorded');
     await workbench.tab('desk-recorded.world.yaml').waitFor({ timeout: PATIENCE_MS });
     const text = (...parts: string[]): string => readFileSync(path.join(folder, ...parts), 'utf8');
     assert.match(

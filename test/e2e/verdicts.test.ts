@@ -53,7 +53,7 @@ describe('verdicts in VS Code', { timeout: 600_000 }, () => {
     await story.picture('verdicts-trajectory');
     await workbench.command('Rollout: Label Attempt…');
     await workbench.pick(/Failed/);
-    await workbench.answer('the answer is wrong');
+    await workbench.answerNext('the answer is wrong');
     await verdicts
       .locator('li', { has: frame.getByLabel('label of') })
       .getByLabel('failed')

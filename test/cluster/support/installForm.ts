@@ -28,8 +28,7 @@ export async function chooseInstallOptions(workbench: Workbench, args: readonly 
   const [kind = '', rest] = (values.get('--storage') ?? 'pvc').split(/:(.*)/s);
   await workbench.pick(STORAGE[kind] ?? kind);
   if (rest !== undefined) {
-    await workbench.picks.first().waitFor({ state: 'hidden' }); // else, the answer would filter the choices
-    await workbench.answer(rest);
+    await workbench.answerNext(rest);
   }
   await step('2/3');
   await workbench.answer(values.get('--image') ?? '');

@@ -77,6 +77,12 @@ export class Workbench {
     await this.input.press('Enter');
   }
 
+  /** Answers the input box that follows a quick pick, in which the answer would filter the rows. */
+  async answerNext(text: string): Promise<void> {
+    await this.picks.first().waitFor({ state: 'hidden' });
+    await this.answer(text);
+  }
+
   /** Picks a row of the open quick pick: by its exact label, or the first one that matches. */
   async pick(label: string | RegExp): Promise<void> {
     await this.#choose(typeof label === 'string' ? this.#row(label) : this.picks.filter({ hasText: label }).first());
