@@ -6,6 +6,7 @@ import { describe } from 'node:test';
 import type { Locator } from 'playwright-core';
 import { trial } from '../support/tauTrial.ts';
 import { answerFile } from './support/fileDialog.ts';
+import { until } from './support/poll.ts';
 import { emptyFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
 
@@ -72,8 +73,15 @@ describe('attempts side by side', { timeout: 300_000 }, () => {
       await left().filter({ hasText: attempt }).waitFor({ timeout: 60_000 });
       assert.equal(await workbench.treeItem(/^Task .*, extend · /).getAttribute('aria-selected'), 'true');
       assert.equal(await workbench.treeItem(/^Attempt /).getAttribute('aria-selected'), 'false');
-      await workbench.page.keyboard.press('Control+0'); // back to the tree
-      await workbench.page.locator('.monaco-list[role="tree"]:focus').waitFor();
+      // Back to the tree: the new page takes the keyboard once it has loaded.
+      await until(
+        async () => {
+          await workbench.page.keyboard.press('Control+0');
+          return workbench.page.locator('.monaco-list[role="tree"]:focus').isVisible();
+        },
+        60_000,
+        'the keyboard in the tree',
+      );
     }
     await workbench.treeItem(/^Attempt 2, failed/).click({ button: 'right' });
     assert.match((await workbench.menuItem('Compare Attempts…').textContent()) ?? '', /C$/);
