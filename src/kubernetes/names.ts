@@ -40,10 +40,10 @@ export const SERVER_PORT = 8080;
 export const TLS_PORT_NAME = 'https';
 export const TLS_PORT = 8443;
 
-/** Keys of the Secret with the authority, and names of its files: those of ours, and those of Secrets of type TLS. */
 /** Key of a Secret with headers for the collector of traces. */
 export const OTLP_HEADERS_KEY = 'headers';
 
+/** Keys of the Secret with the authority, and names of its files: those of ours, and those of Secrets of type TLS. */
 export const AUTHORITY_KEYS = [
   { cert: 'ca.crt', key: 'ca.key' },
   { cert: 'tls.crt', key: 'tls.key' },

@@ -17,7 +17,6 @@ import { asOption, checkVllm, inFile, servedNames, vllmOptions } from './vllm/op
 const allowed = parsedText(parseAllowed);
 /** The stock image, which the programs are unpacked in, or added to. */
 export const DEFAULT_IMAGE = 'node:24-slim';
-/** Who creates the admission policies: the installation, or whoever owns those of the cluster. */
 /** Whether a part that belongs to the cluster is installed, or left to whoever owns the cluster. */
 const OWNERS = z.enum(['install', 'none'], 'expected install or none').default('install');
 const oneOrMore = z.number().int().min(1);
