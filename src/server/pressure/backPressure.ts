@@ -185,7 +185,7 @@ export class BackPressure {
         ...this.#replicaInfo(name),
         ...announced,
         permits: limit.permits(now),
-        ...(!isPaused ? { excess: this.#excess(each, now) } : {}),
+        ...(isPaused ? {} : { excess: this.#excess(each, now) }),
         ...(ratio === undefined ? {} : { load: ratio }),
         state: limit.state,
         ...(load === undefined ? {} : { running: load.running, waiting: load.waiting }),

@@ -14,9 +14,9 @@ export interface ReplicaChange {
   readonly first: boolean;
   readonly added: readonly Replica[];
   readonly removed: readonly Replica[];
-  /** IDs of those removed that still answer the calls that they have. */
+  /** IDs of those that drain now. */
   readonly draining: ReadonlySet<string>;
-  /** Those removed earlier that have answered their calls, and how long they drained. */
+  /** Those removed earlier that have ended since, and how long they drained. */
   readonly drained: readonly { readonly name: string; readonly ms: number }[];
   readonly now: readonly Replica[] | undefined;
 }
