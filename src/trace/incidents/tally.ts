@@ -159,7 +159,9 @@ export class IncidentTally {
   #leavingLine(): Incident[] {
     const left = this.#leaving.size;
     if (left + this.#handedOver === 0) return [];
-    const text = `${number(left, 'worker')} had to stop; ${number(this.#handedOver, 'rollout')} handed over to others`;
+    // A worker without grace has no time for it.
+    const handedOver = this.#handedOver === 0 ? '' : `; ${number(this.#handedOver, 'rollout')} handed over to others`;
+    const text = `${number(left, 'worker')} had to stop${handedOver}`;
     return [{ kind: 'worker', count: left, text }];
   }
 

@@ -100,6 +100,11 @@ describe('incidents', () => {
     assert.deepEqual(linesOf({ events: [leaving], rows: rows.slice(0, 1) }), [
       'worker 1: 1 worker had to stop; 1 rollout handed over to others',
     ]);
+    const continued = row(lease('fresh'), lease('resumed'));
+    assert.deepEqual(linesOf({ events: [leaving], rows: [continued] }), [
+      'worker 0: 1 rollout continued on another worker',
+      'worker 1: 1 worker had to stop',
+    ]);
   });
 
   it('tell a restart of the server from a lost connection', () => {
