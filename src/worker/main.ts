@@ -42,9 +42,12 @@ async function main(): Promise<void> {
     for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
       process.on(signal, () => resolve({ why: 'stopped', interrupted: true, orderly: true }));
   });
-  const end = await Promise.race([worker.ended, stopped]);
-  // Without its server, or without its tools, it can hand nothing over.
-  if (end.why === 'stopped' && end.orderly === true) await Promise.race([worker.leave(), worker.ended]);
+  let end = await Promise.race([worker.ended, stopped]);
+  if (end.why === 'stopped' && end.orderly === true) {
+    // Without its server, or without its tools, it can hand nothing over, and ends as one that did not.
+    const other = await Promise.race([worker.leave().then(() => undefined), worker.ended]);
+    if (other !== undefined && other.why !== 'drained') end = other;
+  }
   const code = exitCode(end, config);
   if (end.why === 'gone') log(errorText(end.error));
   setTimeout(() => leave(code, false), stopMs(config));

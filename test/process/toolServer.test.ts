@@ -280,7 +280,8 @@ describe('a tool server', { skip: process.platform === 'win32' ? 'Pods run Linux
     await rm(own, { recursive: true });
   });
 
-  it('runs what a worker’s rollouts start, and its end lets them continue in another worker', async () => {
+  /** A worker whose tool server ends while it runs a call. `leaves`: it has to stop, too, and waits for the call. */
+  async function loseToolServer({ leaves }: { leaves: boolean }): Promise<void> {
     await using store = new TestStore();
     const host = await store.start();
     const batch = await host.submit(submission({ attempts: 1, sandbox: NO_SANDBOX }), [
@@ -289,7 +290,12 @@ describe('a tool server', { skip: process.platform === 'win32' ? 'Pods run Linux
     ]);
     const own = await mkdtemp(path.join(os.tmpdir(), 'tool-server-'));
     const dying = new Server(own);
-    const config = { interrupted_exit: 3, tools: { socket: dying.socket, work: path.join(own, 'shared') } };
+    const config = {
+      interrupted_exit: 3,
+      handed_over_exit: 4,
+      handover_seconds: 60,
+      tools: { socket: dying.socket, work: path.join(own, 'shared') },
+    };
     await using worker = await TestWorker.start(store, host, batch, config);
     while ((await readFile(`${store.folder}/home`, 'utf8').catch(() => '')) === '') await new Promise(setImmediate);
     assert.match(await readFile(`${store.folder}/home`, 'utf8'), new RegExp(MARK));
@@ -298,6 +304,10 @@ describe('a tool server', { skip: process.platform === 'win32' ? 'Pods run Linux
         ({ task: named, progress }) => named === 'a' && progress.status === 'done',
       );
     while (!(await ended())) await new Promise(setImmediate);
+    if (leaves) {
+      worker.process.kill('SIGTERM');
+      while (!worker.stderr.includes('handing over its rollouts')) await new Promise(setImmediate);
+    }
     dying.process.kill('SIGTERM');
     assert.equal(await worker.exited, 3, worker.stderr);
     assert.match(worker.stderr, /tool server is gone.*continue in other workers/);
@@ -310,7 +320,13 @@ describe('a tool server', { skip: process.platform === 'win32' ? 'Pods run Linux
       ],
     );
     await rm(own, { recursive: true, force: true });
-  });
+  }
+
+  it('runs what a worker’s rollouts start, and its end lets them continue in another worker', () =>
+    loseToolServer({ leaves: false }));
+
+  it('ends before a worker that has to stop: then the worker has handed nothing over, and says so', () =>
+    loseToolServer({ leaves: true }));
 });
 
 /** Returns the IDs of the children of a process. */

@@ -157,12 +157,12 @@ export class IncidentTally {
   }
 
   #leavingLine(): Incident[] {
-    const left = this.#leaving.size;
-    if (left + this.#handedOver === 0) return [];
-    // A worker without grace has no time for it.
-    const handedOver = this.#handedOver === 0 ? '' : `; ${number(this.#handedOver, 'rollout')} handed over to others`;
-    const text = `${number(left, 'worker')} had to stop${handedOver}`;
-    return [{ kind: 'worker', count: left, text }];
+    // One that was lost before it had handed its rollouts over is counted there.
+    const left = [...this.#leaving].filter((worker) => !this.#workers.has(worker)).length;
+    const stopped = left === 0 ? [] : [`${number(left, 'worker')} had to stop`];
+    const handedOver = this.#handedOver === 0 ? [] : [`${number(this.#handedOver, 'rollout')} handed over to others`];
+    const text = [...stopped, ...handedOver].join('; ');
+    return text === '' ? [] : [{ kind: 'worker', count: left, text }];
   }
 
   #serverLine(): Incident[] {

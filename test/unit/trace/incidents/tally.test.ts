@@ -105,6 +105,14 @@ describe('incidents', () => {
       'worker 0: 1 rollout continued on another worker',
       'worker 1: 1 worker had to stop',
     ]);
+    const deleted = infra({ what: 'pod_deleted', pod: 'w1', text: 'Pod w1 was deleted.' });
+    assert.deepEqual(linesOf({ events: [leaving, deleted], rows: [continued] }), [
+      'worker 1: 1 worker lost (Pod w1 was deleted); 1 rollout continued on another worker',
+    ]);
+    assert.deepEqual(linesOf({ events: [leaving, deleted], rows }), [
+      'worker 1: 1 worker lost (Pod w1 was deleted); 1 rollout continued on another worker',
+      'worker 0: 2 rollouts handed over to others',
+    ]);
   });
 
   it('tell a restart of the server from a lost connection', () => {
