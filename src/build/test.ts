@@ -17,12 +17,21 @@ import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { jsonOf } from '../common/json.ts';
+import { endStrays } from '../tools/processes/strays.ts';
 import { root } from './bundles.ts';
 import { addCounts, afterSecondRun, type Counts, countsText, noCounts, printResult } from './suites/counts.ts';
 import { type FailedFile, ONCE, writeResult } from './suites/result.ts';
-import { type FileResults, NODE_OPTIONS, type RunOptions, runInProcesses, runInShards } from './suites/runFiles.ts';
+import {
+  type FileResults,
+  NODE_OPTIONS,
+  type RunOptions,
+  runInProcesses,
+  runInShards,
+  testOwner,
+} from './suites/runFiles.ts';
+import { runningTests } from './suites/running.ts';
 import { startCluster } from './system/cluster.ts';
-import { KITS, missingKit } from './system/kits.ts';
+import { missingKit } from './system/kits.ts';
 import { installPrograms } from './system/programs.ts';
 import { missingPython, WORLDS } from './system/python.ts';
 import { missingTrainers, TRAINERS } from './system/trainers.ts';
@@ -56,9 +65,9 @@ const DEEP_TAG = '@deep';
 const TAGGED: readonly (readonly string[])[] = [['contract', 'process'], ['webview'], ['vscode'], ['cluster']];
 /**
  * A file of many must not hold up the others for long if it hangs. Files that share a process or a browser take longer
- * together, and a kit may have to install and start its counterpart first.
+ * together, as do those that install and start a counterpart first.
  */
-const FILE_TIMEOUT_MS = { short: 10 * 60_000, usual: 20 * 60_000, kit: 30 * 60_000 } as const;
+const FILE_TIMEOUT_MS = { short: 10 * 60_000, usual: 20 * 60_000 } as const;
 const SHORT = new Set(['contract', 'process']);
 /** Folders of suites that differ from the suite's name. */
 const FOLDERS: Readonly<Record<string, string>> = { vscode: 'e2e' };
@@ -87,9 +96,7 @@ function runFiles(
   isDeep: boolean,
   concurrency = CONCURRENCY[suite] ?? 1,
 ): Promise<FileResults> {
-  const isKit = Object.values(KITS).some((kit) => kit.suite === suite);
-  const kind = isKit ? 'kit' : SHORT.has(suite) ? 'short' : 'usual';
-  const options = { concurrency, timeoutMs: FILE_TIMEOUT_MS[kind] };
+  const options = { concurrency, timeoutMs: FILE_TIMEOUT_MS[SHORT.has(suite) ? 'short' : 'usual'] };
   if (SHARDED.has(suite)) return runInShards(files, options);
   const isTagged = TAGGED.flat().includes(suite);
   return runAloneLast(files, {
@@ -118,6 +125,7 @@ async function runAloneLast(files: readonly string[], options: RunOptions): Prom
  */
 async function runSuite(suite: string, files: readonly string[], isDeep = false): Promise<Counts> {
   const results = await runFiles(suite, files, isDeep);
+  await stopping;
   const total = noCounts();
   for (const [file, { counts, ms }] of results) {
     if (!isDeep) durations[path.relative(root, file)] = Math.round(ms);
@@ -210,7 +218,6 @@ function prepareCluster(): string | undefined {
   const cluster = startCluster();
   if (typeof cluster === 'string') return cluster;
   process.once('exit', () => cluster.stop());
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
   process.env['KUBECONFIG'] = cluster.kubeconfig;
   if (cluster.kit !== undefined) process.env['ROLLOUT_KUBERNETES_KIT'] = cluster.kit;
   console.log(
@@ -220,6 +227,21 @@ function prepareCluster(): string | undefined {
   return undefined;
 }
 
+/** Set while the run is stopped. */
+let stopping: Promise<never> | undefined;
+
+/** Says what was running, and ends it: processes of tests lead groups of their own, which no signal to this one reaches. */
+async function stop(): Promise<never> {
+  console.log(
+    `\nStopped${runningTests()
+      .map((line) => `\n  while running: ${line}`)
+      .join('')}`,
+  );
+  await endStrays(testOwner);
+  process.exit(130);
+}
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void (stopping ??= stop()));
 process.env['ROLLOUT_USE_BUNDLES'] ??= '1'; // run.mjs built them from the sources
 // Each file of the process suite and each program it starts is a process of its own: they compile a module only once.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'test', '.out', 'compiled');

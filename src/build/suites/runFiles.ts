@@ -5,9 +5,11 @@ import path from 'node:path';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { z } from 'zod';
+import { marked, newOwner } from '../../tools/processes/strays.ts';
 import { root } from '../bundles.ts';
 import { countsSchema, type FileResult, noCounts } from './counts.ts';
 import { failureText } from './failure.ts';
+import { follow } from './running.ts';
 
 export const NODE_OPTIONS = ['--disable-warning=ExperimentalWarning'];
 
@@ -19,6 +21,10 @@ export interface RunOptions {
   /** Runs only the tests with this tag in their titles, or all others. Default: all tests. */
   readonly tag?: { readonly name: string; readonly run: 'only' | 'others' };
 }
+
+/** Owner of the processes that test files start. */
+export const testOwner = newOwner();
+const testEnvironment = (): NodeJS.ProcessEnv => ({ ...process.env, ...marked({}, testOwner) });
 
 export type FileResults = Map<string, FileResult>;
 
@@ -42,8 +48,10 @@ export async function runInProcesses(
     timeout: timeoutMs,
     cwd: root,
     execArgv: NODE_OPTIONS,
+    env: testEnvironment(),
     ...(pattern === undefined ? {} : { [tag?.run === 'only' ? 'testNamePatterns' : 'testSkipPatterns']: [pattern] }),
   });
+  follow(stream);
   stream.on('test:fail', (failed) => {
     if (files.includes(failed.name)) broken.add(failed.name);
     const failure = failureText(failed);
@@ -81,6 +89,7 @@ export async function runInShards(
       const child = fork(path.join(root, 'src/build/suites/shard.ts'), shard, {
         cwd: root,
         execArgv: NODE_OPTIONS,
+        env: testEnvironment(),
         timeout: timeoutMs,
       });
       child.once('message', (message) => {

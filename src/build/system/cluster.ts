@@ -8,6 +8,11 @@ import os from 'node:os';
 import path from 'node:path';
 import { kitFolder, missingKit } from './kits.ts';
 
+/** A start takes half a minute, but the first one has to install programs. */
+const SCRIPT_MS = 5 * 60_000;
+/** One that hangs is repeated. */
+const TRIES = 2;
+
 interface SuiteCluster {
   readonly kubeconfig: string;
   /** The scripts that break and repair it, if it is the kit's. */
@@ -28,16 +33,24 @@ export function startCluster(env: NodeJS.ProcessEnv = process.env): SuiteCluster
       ? { kubeconfig: defaultConfig, kit: undefined, stop: () => undefined }
       : (missingKit('cluster') ?? 'it needs a Kubernetes cluster.');
   }
-  const script = (name: string): { readonly ok: boolean; readonly output: string } => {
+  const script = (name: string): { readonly ok: boolean; readonly isLate: boolean; readonly output: string } => {
     const done = spawnSync(path.join(kit, name), [], {
       encoding: 'utf8',
+      timeout: SCRIPT_MS,
+      killSignal: 'SIGKILL', // a shell that waits for a program ignores others
       env: { ...env, ROLLOUT_K8S_NODE: process.execPath, ROLLOUT_K8S_NODES: nodesOf(env, kitConfig) },
     });
-    return { ok: done.status === 0, output: `${done.stdout}${done.stderr}`.trim() };
+    const isLate = done.signal !== null;
+    const late = isLate ? `\n${name} did not end within ${SCRIPT_MS / 60_000} minutes` : '';
+    return { ok: done.status === 0, isLate, output: `${done.stdout}${done.stderr}${late}`.trim() };
   };
-  const { ok, output } = script('up');
-  if (!ok) return `the kit's cluster did not start: ${output.slice(-1000)}`;
-  const wasUp = output.includes('already up');
+  let up = script('up');
+  for (let tries = 1; up.isLate && tries < TRIES; tries++) {
+    console.log(`the kit's cluster did not start, and is started again: ${up.output.slice(-1000)}`);
+    up = script('up');
+  }
+  if (!up.ok) return `the kit's cluster did not start: ${up.output.slice(-1000)}`;
+  const wasUp = up.output.includes('already up');
   return {
     kubeconfig: kitConfig,
     kit,
