@@ -96,7 +96,7 @@ delete process.env['KUBECONFIG']; // tests must not use the user's cluster, only
 const minutes = TIME_LIMIT_MS / 60_000;
 setTimeout(() => void (stopping ??= stop(`stopped after ${minutes} minutes`)), TIME_LIMIT_MS).unref();
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, () => void (stopping ??= stop(`stopped by ${signal}`)));
+  process.on(signal, () => void (stopping ??= stop(`stopped by ${signal}`)));
 const noPython = missingPython();
 const noVsCode = prepareVsCode(); // once for both lanes
 if (noVsCode !== undefined) console.error(noVsCode);

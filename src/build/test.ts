@@ -230,7 +230,10 @@ function prepareCluster(): string | undefined {
 /** Set while the run is stopped. */
 let stopping: Promise<never> | undefined;
 
-/** Says what was running, and ends it: processes of tests lead groups of their own, which no signal to this one reaches. */
+/**
+ * Says what was running, and ends it: processes of tests lead groups of their own, which no signal to this one reaches.
+ * Handlers stay: a signal to a group arrives here twice.
+ */
 async function stop(): Promise<never> {
   console.log(
     `\nStopped${runningTests()
@@ -241,7 +244,7 @@ async function stop(): Promise<never> {
   process.exit(130);
 }
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void (stopping ??= stop()));
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => void (stopping ??= stop()));
 process.env['ROLLOUT_USE_BUNDLES'] ??= '1'; // run.mjs built them from the sources
 // Each file of the process suite and each program it starts is a process of its own: they compile a module only once.
 process.env['NODE_COMPILE_CACHE'] ??= path.join(root, 'test', '.out', 'compiled');
