@@ -15,6 +15,9 @@ export interface LoadedSubmission {
   readonly scorerVersion: string;
 }
 
+/** `installs`: whether models of it are at `target:`. */
+type CachedSubmission = LoadedSubmission & { readonly installs: boolean };
+
 interface SubmissionSources {
   readonly readBlob: (sha: string) => Promise<Uint8Array>;
   readonly secrets: Readonly<Record<string, string>>;
@@ -25,7 +28,7 @@ interface SubmissionSources {
 
 export class Submissions {
   readonly #sources: SubmissionSources;
-  readonly #loaded = new Map<string, Promise<LoadedSubmission>>();
+  readonly #loaded = new Map<string, Promise<CachedSubmission>>();
 
   constructor(sources: SubmissionSources) {
     this.#sources = sources;
@@ -34,11 +37,11 @@ export class Submissions {
   /** Throws StudioError `config` if a value is missing, `not_found` if the server has no such submission. */
   async load(sha: string): Promise<LoadedSubmission> {
     const loaded = await this.#cached(sha);
-    if (installedNames(loaded.submission).length === 0) return loaded;
+    if (!loaded.installs) return loaded;
     return { ...loaded, submission: withInstalled(loaded.submission, this.#sources.models()) };
   }
 
-  #cached(sha: string): Promise<LoadedSubmission> {
+  #cached(sha: string): Promise<CachedSubmission> {
     let loaded = this.#loaded.get(sha);
     if (loaded === undefined) {
       loaded = this.#load(sha);
@@ -49,7 +52,7 @@ export class Submissions {
     return loaded;
   }
 
-  async #load(sha: string): Promise<LoadedSubmission> {
+  async #load(sha: string): Promise<CachedSubmission> {
     const { readBlob, secrets, outlet } = this.#sources;
     const parsed = submissionSchema.safeParse(JSON.parse(Buffer.from(await readBlob(sha)).toString('utf8')));
     if (!parsed.success)
@@ -59,8 +62,10 @@ export class Submissions {
       );
     const raw = parsed.data;
     outlet.learn(raw.env);
+    const submission = resolveSubmission(raw, secrets);
     return {
-      submission: resolveSubmission(raw, secrets),
+      submission,
+      installs: installedNames(submission).length > 0,
       shas: { config: configSha(raw), code: codeSha(raw) },
       scorerVersion: scorerVersion(raw),
     };

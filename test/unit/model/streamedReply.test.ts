@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { JsonObject } from '../../../src/common/json.ts';
+import { type JsonObject, jsonOf } from '../../../src/common/json.ts';
 import { type Answer, AnswerBuilder } from '../../../src/model/chat/answer.ts';
 import { StreamedReply } from '../../../src/model/chat/streamedReply.ts';
 import type { ModelRequest } from '../../../src/rollout/ports.ts';
@@ -106,6 +106,22 @@ describe('StreamedReply', () => {
     const { answer, text } = read([Buffer.from(`${stream}data: [DONE]\n\n`)]);
     assert.equal(text, words.join(''));
     assert.deepEqual(answer.parts, [{ type: 'text', content: words.join('') }]);
+  });
+
+  it('reads a chunk that differs in one byte from those before as what it is', () => {
+    const event = (data: string): string => `data: ${data}\n\n`;
+    // Bytes are compared four at a time, and those that remain by themselves.
+    for (const model of ['m', 'mm', 'mmm', 'mmmm']) {
+      const said = (content: string): string => JSON.stringify(chunk({ delta: { content }, top: { model } }));
+      const next = said(' two');
+      for (let at = 0; at < next.length; at++) {
+        const changed = `${next.slice(0, at)}~${next.slice(at + 1)}`;
+        const raw = jsonOf(changed);
+        const together = Buffer.from(`${event(said('one'))}${event(changed)}data: [DONE]\n\n`);
+        if (raw === undefined) assert.throws(() => read([together]), { name: 'AnswerError' }, `byte ${at}`);
+        else assert.equal(read([together]).text, `one${new AnswerBuilder().chunk(raw as JsonObject)}`, `byte ${at}`);
+      }
+    }
   });
 
   it('keeps everything before an error that comes together with it', () => {
