@@ -10,6 +10,7 @@ import { Drops } from '../../src/client/drops.ts';
 import { nodeTransport } from '../../src/client/nodeTransport.ts';
 import { subscribe } from '../../src/client/subscribe.ts';
 import { connectTarget } from '../../src/client/targets/connectTarget.ts';
+import { StudioError } from '../../src/common/errors.ts';
 import { newId } from '../../src/common/ids.ts';
 import { WindowServerLink } from '../../src/host/server/serverLink.ts';
 import { Api } from '../../src/protocol/api.ts';
@@ -19,6 +20,15 @@ import { blobOf } from '../support/rolloutServer.ts';
 
 const CUT_MS = Number(process.env['CUT_MS'] ?? 700);
 const CUT_FOR_MS = Number(process.env['CUT_FOR_MS'] ?? 9_000);
+
+const PORTS = {
+  store: () => '',
+  target: () => 'k',
+  trusted: () => true,
+  log: () => undefined,
+  stopped: () => undefined,
+  notice: () => undefined,
+};
 
 describe('a port-forward that drops again and again', () => {
   it('loses no event, repeats no command, and shows one mark', async (t) => {
@@ -44,13 +54,16 @@ describe('a port-forward that drops again and again', () => {
     const connection = await connectTarget('k', target, { env: {}, onNotice: (text) => void said.push(text) });
     const states: string[] = [];
     const link = new WindowServerLink({
-      store: () => '',
-      target: () => 'k',
-      trusted: () => true,
+      ...PORTS,
       connect: (name, options) => connectTarget(name, target, { env: {}, ...options }),
-      log: () => undefined,
       stopped: (text) => void popups.push(text),
       notice: (text) => void popups.push(text),
+    });
+    const end = new AbortController();
+    t.after(() => {
+      end.abort();
+      link.dispose();
+      connection.close();
     });
     const shared = await link.connection();
     link.state.changed(() => states.push(link.state.value.state));
@@ -59,7 +72,6 @@ describe('a port-forward that drops again and again', () => {
 
     const seen: string[] = [];
     const seqs: number[] = [];
-    const end = new AbortController();
     const notes = connectionNotes((text) => void said.push(text));
     const following = subscribe(
       connection,
@@ -123,8 +135,29 @@ describe('a port-forward that drops again and again', () => {
     assert.equal(said.length, 1, said.join('\n'));
     assert.match(said[0] ?? '', /^Unstable connection: 3 drops in the last minute\. Nothing is lost\.$/);
     t.diagnostic(`${cuts} cuts, ${seen.length} events, ${marks.at(-1) ?? ''}`);
-    link.dispose();
-    connection.close();
+  });
+
+  it('lets commands wait while the editor opens another port-forward', async (t) => {
+    await using cluster = await FakeCluster.start();
+    const target = cluster.user({ name: 'ann', token: 'token-of-ann' }, ['get', 'create', 'update']);
+    const log: string[] = [];
+    const link = new WindowServerLink({
+      ...PORTS,
+      // The first is cut again while it reconnects.
+      connect: async (name, options) => ({
+        ...(await connectTarget(name, target, { env: {}, ...options })),
+        reconnect: () => Promise.reject(new StudioError('unavailable', 'It was cut again.')),
+      }),
+      log: (text) => void log.push(text),
+    });
+    t.after(() => link.dispose());
+    const connection = await link.connection();
+    const before = connection.address().url;
+    await until(() => link.you.value !== undefined, 10_000, 'the welcome');
+    cluster.cut();
+    await until(() => log.includes('The connection to the server was lost'), 10_000, 'the loss');
+    assert.deepEqual((await connection.api.batches()).batches, []);
+    assert.notEqual(connection.address().url, before);
   });
 
   it('is forgotten once it was stable for a minute', () => {

@@ -8,7 +8,7 @@ import type { You } from '../../protocol/access.ts';
 import { Api } from '../../protocol/api.ts';
 import { serverToClient } from '../../protocol/client.ts';
 import type { FrameSocket } from '../../protocol/follow.ts';
-import type { ServerAddress } from '../../protocol/transport.ts';
+import type { ServerAddress, Transport } from '../../protocol/transport.ts';
 import { PROTOCOL } from '../../protocol/version.ts';
 
 export interface ServerAddresses {
@@ -17,10 +17,28 @@ export interface ServerAddresses {
   readonly readOnly: () => ServerAddress;
 }
 
-/** Creates a connection that always uses the current address of the server. */
-export function connectionTo(address: () => ServerAddresses, reconnect: Connection['reconnect']): Connection {
+/**
+ * Creates a connection that always uses the current address of the server. `found`: waits while a lost server is
+ * searched for; until then, its address may be that of a port forward that is closed.
+ */
+export function connectionTo(
+  address: () => ServerAddresses,
+  reconnect: Connection['reconnect'],
+  found: (signal: AbortSignal | undefined) => Promise<void>,
+): Connection {
+  const plain = nodeTransport(() => address().full);
+  const waiting: Required<Transport> = {
+    request: async (request) => {
+      await found(request.signal);
+      return plain.request(request);
+    },
+    stream: async (request) => {
+      await found(request.signal);
+      return plain.stream(request);
+    },
+  };
   return {
-    api: new Api(retryTransport(nodeTransport(() => address().full))),
+    api: new Api(retryTransport(waiting)),
     address: () => address().full,
     readAddress: () => address().readOnly(),
     reconnect,

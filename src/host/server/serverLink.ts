@@ -96,7 +96,7 @@ export class WindowServerLink implements ServerLink {
         hint: 'Trust the workspace to continue.',
       });
     if (this.#ended.signal.aborted) throw new StudioError('cancelled', 'The window is closing.');
-    if (this.#reconnecting !== undefined) await abortable(this.#waitForReconnect(this.#reconnecting, signal), signal);
+    await this.#found(signal);
     if (this.#connection !== undefined && this.#shared !== undefined) return this.#shared;
     // After a loss, only the user restarts the server.
     const start = options.start ?? this.state.value.state !== 'stopped';
@@ -200,10 +200,16 @@ export class WindowServerLink implements ServerLink {
       async (signal) => {
         await this.connection(signal === undefined ? {} : { signal });
       },
+      (signal = this.#ended.signal) => this.#found(signal),
     );
     this.state.set(CONNECTED);
     this.#connected.fire(this.#shared);
     return this.#shared;
+  }
+
+  /** Waits while a lost server is searched for. */
+  async #found(signal: AbortSignal): Promise<void> {
+    if (this.#reconnecting !== undefined) await abortable(this.#waitForReconnect(this.#reconnecting, signal), signal);
   }
 
   /** Fails callers that wait too long for a lost server, while the search continues. */
