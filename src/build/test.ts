@@ -64,10 +64,10 @@ const DEEP = 'deep';
 const DEEP_TAG = '@deep';
 const TAGGED: readonly (readonly string[])[] = [['contract', 'process'], ['webview'], ['vscode'], ['cluster']];
 /**
- * A file of many must not hold up the others for long if it hangs. Files that share a process or a browser take longer
+ * A test of many must not hold up the others for long if it hangs. Files that share a process or a browser take longer
  * together, as do those that install and start a counterpart first.
  */
-const FILE_TIMEOUT_MS = { short: 10 * 60_000, usual: 20 * 60_000 } as const;
+const TIMEOUT_MS = { short: 10 * 60_000, usual: 20 * 60_000 } as const;
 const SHORT = new Set(['contract', 'process']);
 /** Folders of suites that differ from the suite's name. */
 const FOLDERS: Readonly<Record<string, string>> = { vscode: 'e2e' };
@@ -96,7 +96,7 @@ function runFiles(
   isDeep: boolean,
   concurrency = CONCURRENCY[suite] ?? 1,
 ): Promise<FileResults> {
-  const options = { concurrency, timeoutMs: FILE_TIMEOUT_MS[SHORT.has(suite) ? 'short' : 'usual'] };
+  const options = { concurrency, timeoutMs: TIMEOUT_MS[SHORT.has(suite) ? 'short' : 'usual'] };
   if (SHARDED.has(suite)) return runInShards(files, options);
   const isTagged = TAGGED.flat().includes(suite);
   return runAloneLast(files, {

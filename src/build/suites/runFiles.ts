@@ -16,7 +16,7 @@ export const NODE_OPTIONS = ['--disable-warning=ExperimentalWarning'];
 export interface RunOptions {
   /** Number of files that run at once. */
   readonly concurrency: number;
-  /** Time limit of a file. */
+  /** Time limit of a test, or of a process that runs many files. */
   readonly timeoutMs: number;
   /** Runs only the tests with this tag in their titles, or all others. Default: all tests. */
   readonly tag?: { readonly name: string; readonly run: 'only' | 'others' };
@@ -28,10 +28,12 @@ const testEnvironment = (): NodeJS.ProcessEnv => ({ ...process.env, ...marked({}
 
 export type FileResults = Map<string, FileResult>;
 
-const failedFile = (file: string): FileResult => ({
-  counts: { ...noCounts(), failed: 1, failures: [`${path.relative(root, file)} did not run to its end`] },
+const failedFile = (file: string, failures: readonly string[] = []): FileResult => ({
+  counts: { ...noCounts(), failed: 1, failures: [...failures, `${path.relative(root, file)} did not run to its end`] },
   ms: 0,
 });
+
+const END_AFTER_TESTS = ['--import', new URL('./endAfterTests.ts', import.meta.url).href];
 
 /** Runs each file in its own process. A file that cannot be loaded, or does not exit normally, counts as failed. */
 export async function runInProcesses(
@@ -47,7 +49,7 @@ export async function runInProcesses(
     concurrency,
     timeout: timeoutMs,
     cwd: root,
-    execArgv: NODE_OPTIONS,
+    execArgv: [...NODE_OPTIONS, ...END_AFTER_TESTS],
     env: testEnvironment(),
     ...(pattern === undefined ? {} : { [tag?.run === 'only' ? 'testNamePatterns' : 'testSkipPatterns']: [pattern] }),
   });
@@ -57,15 +59,16 @@ export async function runInProcesses(
     const failure = failureText(failed);
     if (failure !== undefined) failures.push({ file: failed.file, text: failure });
   });
+  const failuresOf = (file: string): string[] =>
+    failures.filter((failure) => failure.file === file).map((failure) => failure.text);
   stream.on('test:summary', ({ file, counts: { tests, passed, skipped, todo }, duration_ms: ms }) => {
     if (file === undefined) return;
-    const own = failures.filter((failure) => failure.file === file).map((failure) => failure.text);
     const failed = tests - passed - skipped - todo;
-    results.set(file, { counts: { ...noCounts(), passed, failed, skipped, failures: own }, ms });
+    results.set(file, { counts: { ...noCounts(), passed, failed, skipped, failures: failuresOf(file) }, ms });
   });
   for await (const line of stream.compose(new spec())) process.stdout.write(String(line));
   for (const file of files) {
-    const { counts, ms } = results.get(file) ?? failedFile(file);
+    const { counts, ms } = results.get(file) ?? failedFile(file, failuresOf(file));
     if (!results.has(file) || broken.has(file))
       results.set(file, { counts: { ...counts, failed: Math.max(1, counts.failed) }, ms });
   }

@@ -9,6 +9,7 @@ import { spec } from 'node:test/reporters';
 import { root } from '../bundles.ts';
 import { type Counts, noCounts } from './counts.ts';
 import { failureText } from './failure.ts';
+import { endDespiteLeftovers } from './leftovers.ts';
 
 const files = process.argv.slice(2);
 const results = new Map<string, { counts: Counts; ms: number }>(
@@ -38,3 +39,4 @@ stream.on('test:fail', (failed) => {
 for await (const line of stream.compose(new spec())) process.stdout.write(String(line));
 process.send?.([...results]);
 process.disconnect();
+endDespiteLeftovers();
