@@ -1,5 +1,5 @@
 import { StudioError } from '../../common/errors.ts';
-import { int, intOr, quote, text, unquote } from '../sql/row.ts';
+import { int, intOr, quote, text, textOr, unquote } from '../sql/row.ts';
 import { SESSION } from '../sql/schema.ts';
 import type { Reader, Row, Sql, Transaction } from '../sql/sql.ts';
 import type { AdoptedSession, NewSession, OpenSession, SessionRecord, TakenOver } from '../store.ts';
@@ -216,20 +216,24 @@ async function adoptFrom(
   };
 }
 
-/** See `Store.session`. */
+/**
+ * See `Store.session`. In one statement: between two, another session may take the rollouts over, and this one would
+ * seem to be open without any.
+ */
 export async function findSession(db: Reader, name: string): Promise<OpenSession | undefined> {
-  const row = await db.get(
-    `SELECT s.id AS id, b.name AS batch, b.ended_at AS ended_at, s.worker AS worker
-    FROM session s JOIN batch b ON b.id = s.batch WHERE s.name = ? AND b.gone = 0`,
+  const rows = await db.all(
+    `SELECT b.name AS batch, b.ended_at AS ended_at, s.worker AS worker, r.name AS rollout
+    FROM session s JOIN batch b ON b.id = s.batch LEFT JOIN rollout r ON r.session = s.id
+    WHERE s.name = ? AND b.gone = 0 ORDER BY r.id`,
     name,
   );
-  if (row === undefined) return undefined;
-  const rollouts = await db.all('SELECT name FROM rollout WHERE session = ? ORDER BY id', int(row, 'id'));
+  const [first] = rows;
+  if (first === undefined) return undefined;
   return {
-    batch: text(row, 'batch'),
-    worker: unquote(text(row, 'worker')),
-    batchEnded: intOr(row, 'ended_at', null) !== null,
-    rollouts: rollouts.map((rollout) => text(rollout, 'name')),
+    batch: text(first, 'batch'),
+    worker: unquote(text(first, 'worker')),
+    batchEnded: intOr(first, 'ended_at', null) !== null,
+    rollouts: rows.flatMap((row) => textOr(row, 'rollout', null) ?? []),
   };
 }
 

@@ -280,6 +280,30 @@ export function sessionTests(subject: Subject): void {
       await assert.rejects(store.adopt('s-none', []), (error) => StudioError.is(error, 'not_found'));
     });
 
+    it('have their rollouts until another session has taken them over', async () => {
+      const store = subject.store();
+      const { batch, session } = await openBatch(store, 1, { attempts: 1 });
+      const [lease] = await store.lease(session, 1);
+      const held = [{ rollout: lease!.rollout, epoch: lease!.epoch }];
+      for (let round = 0, name = session; round < 20; round++) {
+        const next = newSession(batch);
+        const state = { isTaken: false };
+        const taking = subject
+          .other()
+          .takeOver(next, name, held)
+          .finally(() => {
+            state.isTaken = true;
+          });
+        while (!state.isTaken) {
+          for (const open of await Promise.all(Array.from({ length: 8 }, () => store.session(name))))
+            assert.deepEqual(open?.rollouts ?? [lease!.rollout], [lease!.rollout]);
+          await new Promise((resolve) => setImmediate(resolve)); // SQLite answers within a turn
+        }
+        assert.equal((await taking)?.keep.length, 1);
+        name = next.session;
+      }
+    });
+
     it('give the name of a worker with an open session to nobody else', async () => {
       const store = await subject.fresh({ leaseMs: LEASE_MS });
       const { batch, session } = await openBatch(store, 1, { attempts: 1 });
